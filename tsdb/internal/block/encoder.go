@@ -1,0 +1,284 @@
+package block
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+)
+
+// MaxSamples is the largest number of samples in a block.
+const MaxSamples = 8192
+
+// Version is the version of the page format this package writes.
+//
+// History: 1 tokens and raw bits, entropy coded per page.
+const Version = 1
+
+// kindTimes marks a block that is a bare column of times.
+const kindTimes Kind = 0
+
+// How a block says the times of its samples.
+const (
+	timesGrid   = 0 // start varint, step uvarint
+	timesInline = 1 // a column of integers
+	timesShared = 2 // a reference, uvarint
+)
+
+// Bits of a block's first byte: the kind in the lowest two, the form of times
+// in the next two.
+const (
+	kindMask      = 3
+	timesShift    = 2
+	timesMask     = 3
+	flagStart     = 1 << 4 // has a column of start timestamps
+	knownFlags    = kindMask | timesMask<<timesShift | flagStart
+	minPageLength = 1 + 1 + 3*3 + 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// streams are the three parts of every block: head holds counts and
+// parameters, tokens and bits the residuals of all columns.
+type streams struct{ head, tokens, bits []byte }
+
+func (s *streams) reset() { s.head, s.tokens, s.bits = s.head[:0], s.tokens[:0], s.bits[:0] }
+
+func (s *streams) size() int { return len(s.head) + len(s.tokens) + len(s.bits) }
+
+// TimesRef names a column of times that is stored in another page. The value
+// is the caller's.
+type TimesRef uint64
+
+// Encoder gathers blocks and encodes them as one page: the unit that is
+// compressed, checksummed and read at once. It is for one goroutine; the zero
+// value is not usable, see NewEncoder.
+type Encoder struct {
+	page    streams
+	lengths []streamLengths
+	floats  floatCoder
+	ints    []int64
+	packer  *compressor
+}
+
+// streamLengths are those of one block in a page.
+type streamLengths struct{ head, tokens, bits int }
+
+// NewEncoder returns an Encoder with an empty page. It holds a few hundred KiB.
+func NewEncoder() *Encoder { return &Encoder{packer: newCompressor()} }
+
+// Len returns the number of blocks in the page so far.
+func (e *Encoder) Len() int { return len(e.lengths) }
+
+// Size returns the bytes of the page so far, before compression.
+func (e *Encoder) Size() int { return e.page.size() }
+
+// AddSpan appends a block of the samples of s, 1 to MaxSamples of them, with
+// its times. It returns the index of the block in the page. After an error the
+// page is as before.
+func (e *Encoder) AddSpan(s *Span) (int, error) { return e.add(s, nil) }
+
+// AddSpanShared is AddSpan with the times of s left out: ref is stored, and
+// whoever decodes the block is asked for the column.
+func (e *Encoder) AddSpanShared(s *Span, ref TimesRef) (int, error) { return e.add(s, &ref) }
+
+// AddTimes appends a column of times, to be referred to by blocks of other
+// pages, and returns its index in the page.
+func (e *Encoder) AddTimes(times []int64) (int, error) {
+	if len(times) == 0 || len(times) > MaxSamples {
+		return 0, fmt.Errorf("encode times: got %d, want 1 to %d", len(times), MaxSamples)
+	}
+	before := e.mark()
+	e.page.head = append(e.page.head, byte(kindTimes)|timesInline<<timesShift)
+	e.page.head = binary.AppendUvarint(e.page.head, uint64(len(times)))
+	e.floats.ints.appendInts(&e.page, times)
+	return e.seal(before)
+}
+
+func (e *Encoder) mark() streamLengths {
+	return streamLengths{len(e.page.head), len(e.page.tokens), len(e.page.bits)}
+}
+
+func (e *Encoder) rewind(to streamLengths) {
+	e.page.head, e.page.tokens, e.page.bits = e.page.head[:to.head], e.page.tokens[:to.tokens], e.page.bits[:to.bits]
+}
+
+// seal makes what was appended since before a block.
+func (e *Encoder) seal(before streamLengths) (int, error) {
+	now := e.mark()
+	if max(now.head, now.tokens, now.bits) > maxStream/2 {
+		e.rewind(before)
+		return 0, errTooLarge
+	}
+	e.lengths = append(e.lengths, streamLengths{now.head - before.head, now.tokens - before.tokens, now.bits - before.bits})
+	return len(e.lengths) - 1, nil
+}
+
+func (e *Encoder) add(s *Span, ref *TimesRef) (int, error) {
+	if err := check(s); err != nil {
+		return 0, fmt.Errorf("encode block: %w", err)
+	}
+	before := e.mark()
+	first := byte(s.Kind)
+	grid := s.Times == nil
+	switch {
+	case grid:
+	case ref != nil:
+		first |= timesShared << timesShift
+	default:
+		first |= timesInline << timesShift
+	}
+	if s.StartTimes != nil {
+		first |= flagStart
+	}
+	e.page.head = append(e.page.head, first)
+	e.page.head = binary.AppendUvarint(e.page.head, uint64(s.Count))
+	switch {
+	case grid:
+		e.page.head = appendVarint(e.page.head, s.Start)
+		if s.Count > 1 {
+			e.page.head = binary.AppendUvarint(e.page.head, uint64(s.Step))
+		}
+	case ref != nil:
+		e.page.head = binary.AppendUvarint(e.page.head, uint64(*ref))
+	default:
+		e.floats.ints.appendInts(&e.page, s.Times)
+	}
+	if s.StartTimes != nil {
+		e.floats.ints.appendInts(&e.page, s.StartTimes)
+	}
+	e.values(s)
+	return e.seal(before)
+}
+
+func (e *Encoder) values(s *Span) {
+	switch s.Kind {
+	case KindHistogram:
+		e.histograms(s.Histograms)
+	case KindFloatHistogram:
+		e.floatHistograms(s.FloatHistograms)
+	default:
+		e.floats.append(&e.page, e.floatValues(s))
+	}
+}
+
+// floatValues lists the values of s.
+func (e *Encoder) floatValues(s *Span) []float64 {
+	if s.Floats != nil {
+		return s.Floats
+	}
+	out := make([]float64, s.Count)
+	for i := range out {
+		out[i] = s.Float(i)
+	}
+	return out
+}
+
+var (
+	errNotAscending = errors.New("times do not ascend")
+	errMissing      = errors.New("a column is missing or has another length")
+)
+
+// check refuses spans that cannot be decoded to what they are.
+func check(s *Span) error {
+	switch {
+	case s.Count < 1 || s.Count > MaxSamples:
+		return fmt.Errorf("got %d samples, want 1 to %d", s.Count, MaxSamples)
+	case s.Times != nil && len(s.Times) != s.Count, s.StartTimes != nil && len(s.StartTimes) != s.Count:
+		return errMissing
+	case !ascending(s):
+		return errNotAscending
+	}
+	n := -1
+	switch s.Kind {
+	case KindHistogram:
+		n = len(s.Histograms)
+	case KindFloatHistogram:
+		n = len(s.FloatHistograms)
+	case KindFloat:
+		n = len(s.Floats) + len(s.Ints32) + len(s.Ints64)
+	default:
+		return fmt.Errorf("kind %d is unknown", s.Kind)
+	}
+	if n != s.Count {
+		return errMissing
+	}
+	return nil
+}
+
+func ascending(s *Span) bool {
+	if s.Times == nil {
+		if s.Count == 1 {
+			return true
+		}
+		steps := int64(s.Count - 1)
+		return s.Step > 0 && s.Step <= math.MaxInt64/steps &&
+			(s.Start <= 0 || s.Step*steps <= math.MaxInt64-s.Start)
+	}
+	for i := 1; i < len(s.Times); i++ {
+		if s.Times[i] <= s.Times[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendPage appends the page of all blocks added since the last one and starts
+// an empty one. At least one block must have been added.
+//
+//	version  byte
+//	blocks   uvarint
+//	streams  three times (head, tokens, bits): how byte, length uvarint, stored
+//	         length uvarint
+//	data     the three streams as stored
+//	crc      CRC-32C of everything before, 4 bytes, little endian
+//
+// The head stream begins with a directory: for every block but the last its
+// length in the three streams as uvarints.
+func (e *Encoder) AppendPage(dst []byte) []byte {
+	if len(e.lengths) == 0 {
+		panic("block: AppendPage without a block")
+	}
+	begin := len(dst)
+	dst = append(dst, Version)
+	dst = binary.AppendUvarint(dst, uint64(len(e.lengths)))
+	var data []byte
+	for _, s := range [3][]byte{e.directory(), e.page.tokens, e.page.bits} {
+		how, stored := e.packer.compress(s)
+		dst = append(dst, how)
+		dst = binary.AppendUvarint(dst, uint64(len(s)))
+		dst = binary.AppendUvarint(dst, uint64(len(stored)))
+		data = append(data, stored...)
+	}
+	dst = append(dst, data...)
+	e.Reset()
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[begin:], castagnoli))
+}
+
+// directory returns the head stream with the directory before it.
+func (e *Encoder) directory() []byte {
+	out := make([]byte, 0, len(e.page.head)+4*len(e.lengths))
+	for _, l := range e.lengths[:len(e.lengths)-1] {
+		out = binary.AppendUvarint(out, uint64(l.head))
+		out = binary.AppendUvarint(out, uint64(l.tokens))
+		out = binary.AppendUvarint(out, uint64(l.bits))
+	}
+	return append(out, e.page.head...)
+}
+
+// Reset drops the blocks of the page.
+func (e *Encoder) Reset() {
+	e.page.reset()
+	e.lengths = e.lengths[:0]
+}
+
+// AppendBlock appends a page that holds the samples of s alone, for callers
+// that keep single blocks. It sets up an Encoder on each call.
+func AppendBlock(dst []byte, s *Span) ([]byte, error) {
+	e := NewEncoder()
+	if _, err := e.AddSpan(s); err != nil {
+		return dst, err
+	}
+	return e.AppendPage(dst), nil
+}

@@ -1,0 +1,270 @@
+package block
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// Page is a decompressed page. Once opened it may be decoded by many
+// goroutines; it does not refer to the bytes it was opened from.
+type Page struct {
+	data  streams
+	ends  []streamLengths // of each block, within data
+	first int             // length of the directory
+}
+
+// Buffer holds what spans decode into; the zero value is ready. A decoded span
+// is valid until the next use of its Buffer.
+type Buffer struct {
+	times, ints, aux, starts []int64
+	floats                   []float64
+	exceptions               []exception
+}
+
+// TimesFunc returns the column of times a block refers to. It is not changed.
+type TimesFunc func(ref TimesRef) ([]int64, error)
+
+// decoder is the state of decoding one block. Failures of any kind set
+// head.bad.
+type decoder struct {
+	head         reader
+	tokens, bits []byte
+}
+
+// Open checks and decompresses a page, reusing the memory of p, which nobody
+// else may be using. Errors wrap ErrCorrupt, or ErrVersion when the page is
+// of a later format.
+func (p *Page) Open(b []byte) error {
+	p.ends = p.ends[:0]
+	if len(b) < minPageLength {
+		return corruptf("page of %d bytes is too short", len(b))
+	}
+	body := b[:len(b)-4]
+	if got, want := crc32.Checksum(body, castagnoli), binary.LittleEndian.Uint32(b[len(body):]); got != want {
+		return corruptf("page checksum: got %08x, want %08x", got, want)
+	}
+	r := reader{b: body}
+	if v := r.byte(); v > Version {
+		return fmt.Errorf("page version %d: %w (%d)", v, ErrVersion, Version)
+	} else if v == 0 {
+		return corruptf("page version 0")
+	}
+	blocks := r.uvarint()
+	if err := p.decompress(&r); err != nil {
+		return err
+	}
+	return p.directory(blocks)
+}
+
+func (p *Page) decompress(r *reader) error {
+	var how [3]byte
+	var length, stored [3]uint64
+	for i := range how {
+		how[i], length[i], stored[i] = r.byte(), r.uvarint(), r.uvarint()
+		if length[i] > maxStream || length[i] > maxRatio*stored[i] {
+			return corruptf("stream of %d bytes stored in %d", length[i], stored[i])
+		}
+	}
+	for i, s := range [3]*[]byte{&p.data.head, &p.data.tokens, &p.data.bits} {
+		src := r.take(stored[i])
+		if r.bad {
+			return corruptf("page ends inside its streams")
+		}
+		*s = resize(*s, int(length[i])+bitPad)[:length[i]]
+		if err := decompress(*s, how[i], src); err != nil {
+			return err
+		}
+		clear((*s)[length[i] : length[i]+bitPad])
+	}
+	if len(r.b) > 0 {
+		return corruptf("%d bytes behind the streams", len(r.b))
+	}
+	return nil
+}
+
+// directory computes where each block ends in each stream.
+func (p *Page) directory(blocks uint64) error {
+	if blocks == 0 || blocks > uint64(len(p.data.head)) {
+		return corruptf("page of %d blocks with a head of %d bytes", blocks, len(p.data.head))
+	}
+	r := reader{b: p.data.head}
+	var end [3]uint64
+	limit := [3]uint64{uint64(len(p.data.head)), uint64(len(p.data.tokens)), uint64(len(p.data.bits))}
+	for range blocks - 1 {
+		for i := range end {
+			n := r.uvarint()
+			if n > limit[i]-end[i] {
+				return corruptf("block reaches beyond its stream")
+			}
+			end[i] += n
+		}
+		p.ends = append(p.ends, streamLengths{int(end[0]), int(end[1]), int(end[2])})
+	}
+	p.first = len(p.data.head) - len(r.b)
+	if r.bad || end[0] > limit[0]-uint64(p.first) {
+		return corruptf("page directory")
+	}
+	p.ends = append(p.ends, streamLengths{len(p.data.head) - p.first, len(p.data.tokens), len(p.data.bits)})
+	return nil
+}
+
+// Len returns the number of blocks.
+func (p *Page) Len() int { return len(p.ends) }
+
+// Size returns the memory the page holds, in bytes.
+func (p *Page) Size() int {
+	return cap(p.data.head) + cap(p.data.tokens) + cap(p.data.bits) + 24*cap(p.ends)
+}
+
+func (p *Page) decoder(i int) (decoder, error) {
+	if i < 0 || i >= len(p.ends) {
+		return decoder{}, corruptf("block %d of a page of %d", i, len(p.ends))
+	}
+	var begin streamLengths
+	if i > 0 {
+		begin = p.ends[i-1]
+	}
+	end := p.ends[i]
+	return decoder{
+		head:   reader{b: p.data.head[p.first+begin.head : p.first+end.head]},
+		tokens: p.data.tokens[begin.tokens:end.tokens],
+		bits:   p.data.bits[begin.bits:end.bits],
+	}, nil
+}
+
+// Decode decodes block i into s. Floats and times belong to buf; histograms are
+// new and stay valid, but share spans and custom values with one another. shared
+// is asked for times stored elsewhere; nil refuses such blocks.
+//
+// What was decoded holds what Span promises, or the error wraps ErrCorrupt.
+func (p *Page) Decode(i int, s *Span, buf *Buffer, shared TimesFunc) error {
+	d, err := p.decoder(i)
+	if err != nil {
+		return err
+	}
+	flags := d.head.byte()
+	*s = Span{Kind: Kind(flags & kindMask)}
+	if flags&^knownFlags != 0 || s.Kind == kindTimes {
+		return corruptf("block flags %#x", flags)
+	}
+	if s.Count, err = d.samples(); err != nil {
+		return err
+	}
+	if err := d.timesOf(s, flags>>timesShift&timesMask, buf, shared); err != nil {
+		return err
+	}
+	if flags&flagStart != 0 {
+		buf.starts = resize(buf.starts, s.Count)
+		d.ints(buf.starts)
+		s.StartTimes = buf.starts
+	}
+	switch s.Kind {
+	case KindHistogram:
+		d.histograms(s, buf)
+	case KindFloatHistogram:
+		d.floatHistograms(s, buf)
+	default:
+		d.floats(s.Count, s, buf)
+	}
+	return d.end()
+}
+
+// Times decodes block i, a column of times, into memory of its own.
+func (p *Page) Times(i int) ([]int64, error) {
+	d, err := p.decoder(i)
+	if err != nil {
+		return nil, err
+	}
+	if flags := d.head.byte(); flags != byte(kindTimes)|timesInline<<timesShift {
+		return nil, corruptf("block flags %#x of a column of times", flags)
+	}
+	n, err := d.samples()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, n)
+	d.ints(out)
+	if err := d.end(); err != nil {
+		return nil, err
+	}
+	if !ascending(&Span{Count: n, Times: out}) {
+		return nil, corruptf("%w", errNotAscending)
+	}
+	return out, nil
+}
+
+func (d *decoder) samples() (int, error) {
+	n := d.head.uvarint()
+	if d.head.bad || n < 1 || n > MaxSamples {
+		return 0, corruptf("block of %d samples, want 1 to %d", n, MaxSamples)
+	}
+	return int(n), nil
+}
+
+// end reports what failed, and bytes nobody read.
+func (d *decoder) end() error {
+	if err := d.head.err(); err != nil {
+		return err
+	}
+	if n := len(d.head.b) + len(d.tokens) + len(d.bits); n > 0 {
+		return corruptf("%d bytes left over behind a block", n)
+	}
+	return nil
+}
+
+func (d *decoder) timesOf(s *Span, form byte, buf *Buffer, shared TimesFunc) error {
+	switch form {
+	case timesGrid:
+		s.Start = d.head.varint()
+		if s.Count > 1 {
+			s.Step = int64(d.head.uvarint())
+		}
+	case timesInline:
+		buf.times = resize(buf.times, s.Count)
+		d.ints(buf.times)
+		s.Times = buf.times
+	case timesShared:
+		if shared == nil {
+			return corruptf("block refers to times that are not there")
+		}
+		ref := d.head.uvarint()
+		if err := d.head.err(); err != nil {
+			return err
+		}
+		times, err := shared(TimesRef(ref))
+		if err != nil {
+			return fmt.Errorf("read shared times: %w", err)
+		}
+		if len(times) != s.Count {
+			return corruptf("shared times: got %d, want %d", len(times), s.Count)
+		}
+		s.Times = times
+		return nil // checked when they were decoded
+	default:
+		return corruptf("form of times %d", form)
+	}
+	if err := d.head.err(); err != nil {
+		return err
+	}
+	if !ascending(s) {
+		return corruptf("%w", errNotAscending)
+	}
+	return nil
+}
+
+// errSeveral is the cause when DecodeBlock is given a page of several blocks.
+var errSeveral = errors.New("page holds several blocks")
+
+// DecodeBlock decodes what AppendBlock wrote.
+func DecodeBlock(b []byte, s *Span, buf *Buffer) error {
+	var p Page
+	if err := p.Open(b); err != nil {
+		return err
+	}
+	if p.Len() != 1 {
+		return corruptf("%w", errSeveral)
+	}
+	return p.Decode(0, s, buf, nil)
+}

@@ -1,0 +1,133 @@
+package index
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Postings are stored in the smallest of three forms, the first byte says
+// which:
+//
+//	1 deltas  uvarints: distance from the previous posting, less one
+//	2 runs    pairs of uvarints: distance from the end of the previous run, then
+//	          its length less one
+//	3 bitmap  one bit per series, lowest first
+const (
+	formDeltas = 1
+	formRuns   = 2
+	formBitmap = 3
+)
+
+// appendPostings appends an ascending list of ordinals below n.
+func appendPostings(dst []byte, list []uint32, n uint32) []byte {
+	begin := len(dst)
+	dst = appendRuns(append(dst, formRuns), list)
+	best := len(dst) - begin
+	if deltas := 1 + deltaSize(list); deltas < best {
+		dst = appendDeltas(append(dst[:begin], formDeltas), list)
+		best = deltas
+	}
+	if 1+int(n/8) < best {
+		dst = appendBitmap(append(dst[:begin], formBitmap), list, n)
+	}
+	return dst
+}
+
+func appendRuns(dst []byte, list []uint32) []byte {
+	end := uint32(0)
+	for i := 0; i < len(list); {
+		j := i + 1
+		for j < len(list) && list[j] == list[j-1]+1 {
+			j++
+		}
+		dst = binary.AppendUvarint(dst, uint64(list[i]-end))
+		dst = binary.AppendUvarint(dst, uint64(j-i-1))
+		end = list[j-1] + 1
+		i = j
+	}
+	return dst
+}
+
+func appendDeltas(dst []byte, list []uint32) []byte {
+	next := uint32(0)
+	for _, o := range list {
+		dst = binary.AppendUvarint(dst, uint64(o-next))
+		next = o + 1
+	}
+	return dst
+}
+
+func deltaSize(list []uint32) int {
+	size := 0
+	next := uint32(0)
+	for _, o := range list {
+		size += (bits.Len32((o-next)|1) + 6) / 7
+		next = o + 1
+	}
+	return size
+}
+
+func appendBitmap(dst []byte, list []uint32, n uint32) []byte {
+	begin := len(dst)
+	dst = append(dst, make([]byte, (n+7)/8)...)
+	for _, o := range list {
+		dst[begin+int(o/8)] |= 1 << (o % 8)
+	}
+	return dst
+}
+
+// decodePostings appends the list stored in b to dst; ok is false unless b
+// holds exactly that: ascending ordinals below n.
+func decodePostings(dst []uint32, b []byte, n uint32) (out []uint32, ok bool) {
+	if len(b) == 0 {
+		return dst, false
+	}
+	switch form := b[0]; form {
+	case formDeltas, formRuns:
+		return decodeVarints(dst, b[1:], n, form == formRuns)
+	case formBitmap:
+		return decodeBitmap(dst, b[1:], n)
+	}
+	return dst, false
+}
+
+func decodeVarints(dst []uint32, b []byte, n uint32, runs bool) ([]uint32, bool) {
+	next := uint64(0)
+	for len(b) > 0 {
+		gap, k := binary.Uvarint(b)
+		if k <= 0 || gap >= uint64(n)-min(next, uint64(n)) {
+			return dst, false
+		}
+		b = b[k:]
+		next += gap
+		length := uint64(1)
+		if runs {
+			more, k := binary.Uvarint(b)
+			if k <= 0 || more >= uint64(n)-next {
+				return dst, false
+			}
+			b = b[k:]
+			length += more
+		}
+		for end := next + length; next < end; next++ {
+			dst = append(dst, uint32(next))
+		}
+	}
+	return dst, true
+}
+
+func decodeBitmap(dst []uint32, b []byte, n uint32) ([]uint32, bool) {
+	if uint64(len(b)) != (uint64(n)+7)/8 {
+		return dst, false
+	}
+	for i, c := range b {
+		for ; c != 0; c &= c - 1 {
+			o := uint64(i*8 + bits.TrailingZeros8(c))
+			if o >= uint64(n) {
+				return dst, false
+			}
+			dst = append(dst, uint32(o))
+		}
+	}
+	return dst, true
+}

@@ -1,0 +1,131 @@
+package part
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/varvedb/varve/tsdb/internal/index/section"
+)
+
+// Commit writes what is left, makes all files and their directory durable and
+// returns the Meta. seqMin and seqMax are stored as given. The caller then
+// renames the directory and syncs its parent.
+//
+// A part without samples and exemplars is no part: its directory is removed and
+// the zero Meta returned. After an error the part has been given up as by Abort.
+func (w *Writer) Commit(seqMin, seqMax uint64) (Meta, error) {
+	switch {
+	case w.err != nil:
+		return Meta{}, errors.Join(w.err, w.Abort())
+	case w.series.Len() == 0:
+		return Meta{}, w.Abort()
+	}
+	if w.err = w.commit(seqMin, seqMax); w.err != nil {
+		return Meta{}, errors.Join(w.err, w.Abort())
+	}
+	return w.meta.Meta, nil
+}
+
+func (w *Writer) commit(seqMin, seqMax uint64) error {
+	w.meta.SeqMin, w.meta.SeqMax, w.meta.Format = seqMin, seqMax, Version
+	w.meta.Series = uint64(w.series.Len())
+	if w.meta.Samples == 0 {
+		w.meta.minSample = w.meta.MinT
+	}
+	for _, step := range []func() error{w.commitIndex, w.commitExemplars, w.commitData} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if err := w.fs.SyncDir(w.dir); err != nil {
+		return fmt.Errorf("sync part directory: %w", err)
+	}
+	return nil
+}
+
+func (w *Writer) commitIndex() error {
+	b, err := w.series.Append(nil)
+	if err != nil {
+		return err
+	}
+	file, err := createFile(w.fs, w.dir, IndexFile)
+	if err != nil {
+		return err
+	}
+	file.write(b)
+	w.meta.indexSize, w.meta.indexCRC = uint64(len(b)), uint64(crc32.Checksum(b, castagnoli))
+	w.meta.Bytes += uint64(len(b))
+	return file.finish()
+}
+
+func (w *Writer) commitExemplars() error {
+	if w.exemplars == nil {
+		return nil
+	}
+	size, crc, err := w.exemplars.finish()
+	w.meta.exemplarSize, w.meta.exemplarCRC = size, uint64(crc)
+	w.meta.Bytes += size
+	return err
+}
+
+func (w *Writer) commitData() error {
+	w.pages.flush()
+	w.times.pages.flush()
+	var s section.Writer
+	var out []byte
+	var err error
+	begin := w.data.offset
+	put := func(id uint64, content []byte) {
+		if err == nil {
+			out, err = s.Append(out, begin, id, content)
+		}
+	}
+	put(secPages, w.pages.table())
+	put(secTimes, w.times.pages.table())
+	put(secBlocks, w.blockTable())
+	put(secSeries, section.AppendTable(nil, section.Column{Values: w.blockEnd, Running: true}))
+	put(secMeta, appendMeta(nil, &w.meta))
+	if err != nil {
+		return err
+	}
+	w.data.write(s.AppendFooter(out, dataFormat))
+	w.meta.Bytes += uint64(w.data.offset)
+	return w.data.finish()
+}
+
+func (p *pageWriter) table() []byte {
+	return section.AppendTable(nil, section.Column{Values: p.offsets, Running: true}, section.Column{Values: p.lengths})
+}
+
+func (w *Writer) blockTable() []byte {
+	n := len(w.blockPage)
+	minT, span := make([]uint64, n), make([]uint64, n)
+	for i := range n {
+		minT[i] = uint64(w.blockMinT[i] - w.meta.minSample)
+		span[i] = uint64(w.blockMaxT[i] - w.blockMinT[i])
+	}
+	return section.AppendTable(nil,
+		section.Column{Values: w.blockPage, Running: true}, section.Column{Values: w.blockInner},
+		section.Column{Values: minT}, section.Column{Values: span},
+		section.Column{Values: w.blockCount}, section.Column{Values: w.blockKind})
+}
+
+// errAborted is what a Writer says that was given up.
+var errAborted = errors.New("part was aborted")
+
+// Abort gives the part up: it closes the files and removes the directory with
+// all that is in it. It may be called again, but not after Commit succeeded.
+func (w *Writer) Abort() error {
+	if w.err == nil {
+		w.err = errAborted
+	}
+	err := w.data.close()
+	if w.exemplars != nil {
+		err = errors.Join(err, w.exemplars.file.close())
+	}
+	if removeErr := w.fs.RemoveAll(w.dir); removeErr != nil {
+		err = errors.Join(err, fmt.Errorf("remove aborted part: %w", removeErr))
+	}
+	return err
+}

@@ -1,0 +1,123 @@
+package part
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+
+	"github.com/prometheus/prometheus/model/exemplar"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+)
+
+// Problem is one place of damage.
+type Problem struct {
+	File   string
+	Offset int64
+	Cause  error
+}
+
+func (p Problem) String() string { return fmt.Sprintf("%s at %d: %v", p.File, p.Offset, p.Cause) }
+
+// Verify reads and decodes everything in the part and reports each damaged
+// place, going on behind it where it can. The error is about reading, nil if
+// all could be read, damaged or not.
+func (p *Part) Verify(report func(Problem)) error {
+	l, err := p.load()
+	if err := p.sift(err, report); err != nil {
+		return err
+	}
+	if err := p.sift(p.verifyExemplars(report), report); err != nil {
+		return err
+	}
+	if l == nil {
+		return nil
+	}
+	return p.verifyBlocks(l, report)
+}
+
+// sift reports damage, missing files too, and passes other errors on.
+func (p *Part) sift(err error, report func(Problem)) error {
+	var c *block.CorruptionError
+	switch {
+	case errors.As(err, &c):
+		report(Problem{File: c.File, Offset: c.Offset, Cause: c.Cause})
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		report(Problem{File: p.dir, Cause: err})
+		return nil
+	case errors.Is(err, block.ErrCorrupt):
+		report(Problem{File: path.Join(p.dir, DataFile), Cause: err})
+		return nil
+	}
+	return err
+}
+
+func (p *Part) verifyBlocks(l *loaded, report func(Problem)) error {
+	for i := range l.times.Rows() {
+		var page block.Page
+		_, err := p.readPage(&l.times, uint64(i), &page, nil)
+		for k := 0; err == nil && k < page.Len(); k++ {
+			if _, bad := page.Times(k); bad != nil {
+				err = p.pageError(int64(l.times.At(columnOffset, i)), bad)
+			}
+		}
+		if err := p.sift(err, report); err != nil {
+			return err
+		}
+	}
+	c := &cursor{p: p, l: l}
+	damaged := uint64(math.MaxUint64) // page already reported
+	for row := range l.blocks.Rows() {
+		number := l.blocks.At(columnPage, row)
+		if number == damaged {
+			continue
+		}
+		err := c.read(row)
+		if errors.Is(err, block.ErrCorrupt) {
+			damaged = number
+		}
+		if err := p.sift(err, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Part) verifyExemplars(report func(Problem)) error {
+	if p.meta.Exemplars == 0 {
+		return nil
+	}
+	f, err := p.openExemplars()
+	if err != nil {
+		return err
+	}
+	total := uint64(0)
+	previous := uint64(0)
+	for row := range f.table.Rows() {
+		id := firstChunk + f.table.At(1, row)
+		if id == previous {
+			continue
+		}
+		previous = id
+		chunk, err := f.sections.Read(id)
+		if err == nil {
+			err = walkExemplars(chunk, func(_ uint64, list []exemplar.Exemplar) { total += uint64(len(list)) })
+			if err != nil {
+				err = &block.CorruptionError{Offset: f.sections.Offset(id), Cause: err}
+			}
+		}
+		if err != nil {
+			if err := p.sift(p.locate(ExemplarFile, err), report); err != nil {
+				return err
+			}
+			total = p.meta.Exemplars // what is missing is known
+		}
+	}
+	if total != p.meta.Exemplars {
+		return p.corrupt(ExemplarFile, 0, fmt.Errorf("exemplars: got %d, want %d", total, p.meta.Exemplars))
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package part
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/index"
+	"github.com/varvedb/varve/tsdb/internal/vfs"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// WriterOptions are the choices of a Writer; the zero value is the usual one.
+type WriterOptions struct {
+	AllowMonth   bool // the part may cover a UTC month instead of a UTC day
+	BlockSamples int  // most samples in a block; 0 means block.MaxSamples
+}
+
+// ErrOrder is returned for samples of a series that do not ascend in time.
+var ErrOrder = errors.New("samples of a series out of order")
+
+// Writer writes a part. It keeps in memory the label sets, some sixty bytes
+// per block, and a page or buffer per file. It is for one goroutine. After an
+// error it is only good for Abort.
+type Writer struct {
+	fs   vfs.FS
+	dir  string
+	opts WriterOptions
+	err  error
+
+	data      *fileWriter
+	exemplars *exemplarWriter
+	pages     *pageWriter
+	times     *timesWriter
+	series    index.Writer
+
+	period    period
+	meta      meta
+	maxSample int64
+	last      labels.Labels // of the last series
+	lastFull  bool          // the last series has samples
+	pending   pending
+	lastTime  int64 // of the last sample of the series being added
+
+	blockPage, blockInner, blockKind, blockCount []uint64
+	blockMinT, blockMaxT                         []int64
+	blockEnd                                     []uint64 // per series
+}
+
+// Create makes the directory dir, which should not exist or be empty, and
+// begins a part in it.
+func Create(fs vfs.FS, dir string, opts WriterOptions) (*Writer, error) {
+	if opts.BlockSamples <= 0 || opts.BlockSamples > block.MaxSamples {
+		opts.BlockSamples = block.MaxSamples
+	}
+	if err := fs.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("create part: %w", err)
+	}
+	data, err := createFile(fs, dir, DataFile)
+	if err != nil {
+		return nil, err
+	}
+	data.write(dataFormat.AppendHeader(nil))
+	w := &Writer{fs: fs, dir: dir, opts: opts, data: data, pages: newPageWriter(data), times: newTimesWriter(data)}
+	w.period.allowMonth = opts.AllowMonth
+	w.meta.MinT, w.meta.MaxT, w.meta.minSample, w.maxSample = math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64
+	return w, nil
+}
+
+// Series returns the number of series so far.
+func (w *Writer) Series() int { return w.series.Len() }
+
+// Samples returns the number of samples so far.
+func (w *Writer) Samples() uint64 { return w.meta.Samples }
+
+// Add writes the samples of a series, draining c, which it does not keep. Series
+// come in label order, each once; one without samples leaves no trace. Spans of
+// c ascend and stay inside the period of the part, or the error wraps ErrOrder
+// or ErrRange.
+func (w *Writer) Add(lset labels.Labels, c block.Cursor) error {
+	if w.err == nil {
+		w.err = w.add(lset, c)
+	}
+	return w.err
+}
+
+func (w *Writer) add(lset labels.Labels, c block.Cursor) error {
+	first := true
+	for c.Next() {
+		s := c.Span()
+		if s.Count == 0 {
+			continue
+		}
+		if first {
+			if err := w.register(lset, true); err != nil {
+				return err
+			}
+			first = false
+		}
+		if err := w.span(s); err != nil {
+			return fmt.Errorf("add samples of %s: %w", lset, err)
+		}
+	}
+	if err := c.Err(); err != nil {
+		return fmt.Errorf("read samples of %s: %w", lset, err)
+	}
+	if first {
+		return w.data.err
+	}
+	if err := w.cut(); err != nil {
+		return fmt.Errorf("add samples of %s: %w", lset, err)
+	}
+	w.blockEnd[len(w.blockEnd)-1] = uint64(len(w.blockPage))
+	return w.data.err
+}
+
+// register makes lset the last series, unless it is already.
+func (w *Writer) register(lset labels.Labels, full bool) error {
+	if w.series.Len() > 0 && labels.Equal(lset, w.last) {
+		if full && w.lastFull {
+			return fmt.Errorf("add series %s twice: %w", lset, index.ErrOrder)
+		}
+	} else {
+		if _, err := w.series.Add(lset); err != nil {
+			return err
+		}
+		w.last = lset.Copy()
+		w.lastFull = false
+		w.blockEnd = append(w.blockEnd, uint64(len(w.blockPage)))
+	}
+	w.lastFull = w.lastFull || full
+	w.lastTime = math.MinInt64
+	return nil
+}
+
+// span takes up the samples of s, cutting blocks as they fill.
+func (w *Writer) span(s *block.Span) error {
+	for i := range s.Count {
+		t := s.Time(i)
+		if t <= w.lastTime && w.lastTime != math.MinInt64 {
+			return fmt.Errorf("time %d after %d: %w", t, w.lastTime, ErrOrder)
+		}
+		if err := w.period.check(t); err != nil {
+			return err
+		}
+		w.lastTime = t
+		if w.pending.len() > 0 && w.pending.kind != s.Kind {
+			if err := w.cut(); err != nil {
+				return err
+			}
+		}
+		w.pending.add(s, i)
+		var err error
+		switch {
+		case w.pending.buckets >= maxBuckets:
+			err = w.cut()
+		case w.pending.len() >= 2*w.opts.BlockSamples:
+			err = w.emit(w.opts.BlockSamples)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut writes all pending samples, as few blocks of about equal length.
+func (w *Writer) cut() error {
+	for w.pending.len() > 0 {
+		n := w.pending.len()
+		blocks := (n + w.opts.BlockSamples - 1) / w.opts.BlockSamples
+		if err := w.emit((n + blocks - 1) / blocks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emit writes the first n pending samples as a block.
+func (w *Writer) emit(n int) error {
+	s := w.pending.span(n)
+	w.pages.reserve(n)
+	var inner int
+	var err error
+	if s.Times != nil {
+		var ref block.TimesRef
+		if ref, err = w.times.ref(s.Times); err != nil {
+			return err
+		}
+		inner, err = w.pages.enc.AddSpanShared(&s, ref)
+	} else {
+		inner, err = w.pages.enc.AddSpan(&s)
+	}
+	if err != nil {
+		return err
+	}
+	w.pages.samples += n
+	w.blockPage = append(w.blockPage, w.pages.number())
+	w.blockInner = append(w.blockInner, uint64(inner))
+	w.blockKind = append(w.blockKind, uint64(s.Kind))
+	w.blockCount = append(w.blockCount, uint64(n))
+	w.blockMinT = append(w.blockMinT, s.MinT())
+	w.blockMaxT = append(w.blockMaxT, s.MaxT())
+	w.meta.Samples += uint64(n)
+	w.meta.minSample, w.maxSample = min(w.meta.minSample, s.MinT()), max(w.maxSample, s.MaxT())
+	w.meta.MinT, w.meta.MaxT = min(w.meta.MinT, s.MinT()), max(w.meta.MaxT, s.MaxT())
+	w.pending.drop(n)
+	return nil
+}
+
+// AddExemplars writes exemplars of a series, which need not have samples. It
+// comes right before or after Add of the same series, or in its place, once.
+// Their times must lie inside the period of the part.
+func (w *Writer) AddExemplars(lset labels.Labels, list []exemplar.Exemplar) error {
+	if w.err == nil && len(list) > 0 {
+		w.err = w.addExemplars(lset, list)
+	}
+	return w.err
+}
+
+func (w *Writer) addExemplars(lset labels.Labels, list []exemplar.Exemplar) error {
+	for _, e := range list {
+		if err := w.period.check(e.Ts); err != nil {
+			return fmt.Errorf("add exemplars of %s: %w", lset, err)
+		}
+		w.meta.MinT, w.meta.MaxT = min(w.meta.MinT, e.Ts), max(w.meta.MaxT, e.Ts)
+	}
+	if w.exemplars == nil {
+		file, err := createFile(w.fs, w.dir, ExemplarFile)
+		if err != nil {
+			return err
+		}
+		w.exemplars = newExemplarWriter(file)
+	}
+	if err := w.register(lset, false); err != nil {
+		return err
+	}
+	w.meta.Exemplars += uint64(len(list))
+	return w.exemplars.add(uint32(w.series.Len()-1), list)
+}
