@@ -1,0 +1,67 @@
+package tsdb
+
+import (
+	"fmt"
+	"time"
+)
+
+// admit refuses a write while the store is short of memory or disk.
+func (db *DB) admit() error {
+	if err := db.disk.Load(); err != nil {
+		return err
+	}
+	if used := db.headBytes(); used > db.opts.MemoryBudget {
+		db.wakeFlush()
+		return &OverloadError{
+			Limit:      fmt.Sprintf("memory budget of %d bytes", db.opts.MemoryBudget),
+			Reason:     fmt.Sprintf("samples in memory take %d bytes", used),
+			RetryAfter: time.Second,
+		}
+	}
+	return nil
+}
+
+// admitSeries refuses another series at the limit.
+func (db *DB) admitSeries() error {
+	if limit := db.opts.MaxSeries; limit > 0 && db.head.SeriesCount() >= limit {
+		return &OverloadError{
+			Limit:      fmt.Sprintf("%d active series", limit),
+			Reason:     "too many active series",
+			RetryAfter: 10 * time.Second,
+			TooMany:    true,
+		}
+	}
+	return nil
+}
+
+// headBytes sums the samples in memory, those being flushed included.
+func (db *DB) headBytes() int64 {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	var n int64
+	for _, g := range db.mu.state.gens {
+		n += g.gen.Bytes()
+	}
+	return n
+}
+
+// checkDisk notes whether the disk has the space that flushes need.
+func (db *DB) checkDisk() {
+	if db.opts.MinFree < 0 {
+		return
+	}
+	free, err := db.fs.Free(db.dir)
+	if err != nil {
+		db.opts.Events.backgroundErr("check disk", err)
+		return
+	}
+	if free >= uint64(db.opts.MinFree) {
+		db.disk.Store(nil)
+		return
+	}
+	db.disk.Store(&OverloadError{
+		Limit:      fmt.Sprintf("%d bytes of free disk", db.opts.MinFree),
+		Reason:     fmt.Sprintf("the disk has %d bytes left", free),
+		RetryAfter: 10 * time.Second,
+	})
+}

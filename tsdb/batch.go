@@ -1,0 +1,340 @@
+package tsdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/metadata"
+
+	"github.com/varvedb/varve/tsdb/internal/head"
+	"github.com/varvedb/varve/tsdb/internal/record"
+	"github.com/varvedb/varve/tsdb/internal/wal"
+)
+
+// Series is the handle of a registered series. It may be kept for ever: a
+// series that was dropped for want of samples is registered again when the
+// handle is used.
+type Series = head.Series
+
+// Batch collects the samples of one request, to be logged and made visible
+// together. It belongs to one goroutine and ends with Commit or Discard.
+type Batch struct {
+	db      *DB
+	samples []head.Sample
+	count   int // samples without exemplars
+	meta    []familyMetadata
+	mint    int64 // samples before it are refused
+	maxt    int64
+	group   head.Group
+	enc     record.Encoder
+}
+
+type familyMetadata struct {
+	family string
+	meta   metadata.Metadata
+}
+
+// Batch returns an empty batch.
+func (db *DB) Batch() *Batch {
+	b, _ := db.batches.Get().(*Batch)
+	if b == nil {
+		b = &Batch{db: db}
+	}
+	now := time.Now()
+	b.mint, b.maxt = db.oldest(now), now.Add(db.opts.MaxFuture).UnixMilli()
+	return b
+}
+
+// Series finds the series with a label set or registers it. The set must be
+// sorted; its strings are copied if they are kept.
+//
+// It returns an *InputError for a set that is not valid and an *OverloadError
+// at the limit of series.
+func (b *Batch) Series(lset labels.Labels) (*Series, error) {
+	if s := b.db.head.Find(lset); s != nil {
+		return s, nil
+	}
+	if err := b.db.checkLabels(lset); err != nil {
+		return nil, err
+	}
+	if err := b.db.admitSeries(); err != nil {
+		return nil, err
+	}
+	s, _ := b.db.head.Register(lset)
+	return s, nil
+}
+
+// Float adds a sample, t and st in milliseconds, st being 0 if the start is
+// unknown. It returns an *InputError if t is outside the accepted range.
+func (b *Batch) Float(s *Series, st, t int64, v float64) error {
+	if t < b.mint || t > b.maxt {
+		return b.timeError(s, t)
+	}
+	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindFloat, ST: st, T: t, V: v})
+	b.count++
+	return nil
+}
+
+// Histogram is Float for an integer histogram, which then belongs to the store.
+func (b *Batch) Histogram(s *Series, st, t int64, h *histogram.Histogram) error {
+	if t < b.mint || t > b.maxt {
+		return b.timeError(s, t)
+	}
+	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
+		return bucketError(s, n)
+	}
+	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindHistogram, ST: st, T: t, H: h})
+	b.count++
+	return nil
+}
+
+// FloatHistogram is Float for a float histogram, which then belongs to the
+// store.
+func (b *Batch) FloatHistogram(s *Series, st, t int64, h *histogram.FloatHistogram) error {
+	if t < b.mint || t > b.maxt {
+		return b.timeError(s, t)
+	}
+	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
+		return bucketError(s, n)
+	}
+	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindFloatHistogram, ST: st, T: t, FH: h})
+	b.count++
+	return nil
+}
+
+// maxBuckets bounds a histogram far below what a block can hold.
+const maxBuckets = 1 << 18
+
+func bucketError(s *Series, n int) error {
+	return &InputError{
+		Culprit: clip(s.Labels().String()), Reason: fmt.Sprintf("histogram has %d buckets and bounds", n),
+		Limit: fmt.Sprintf("%d buckets and bounds a histogram", maxBuckets),
+	}
+}
+
+// Exemplar adds an exemplar. Its strings are copied.
+func (b *Batch) Exemplar(s *Series, e exemplar.Exemplar) error {
+	if e.Ts < b.mint || e.Ts > b.maxt {
+		return b.timeError(s, e.Ts)
+	}
+	e.Labels = e.Labels.Copy()
+	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindExemplar, T: e.Ts, Exemplar: e})
+	return nil
+}
+
+// Metadata notes type, help and unit of a metric family.
+func (b *Batch) Metadata(family string, m metadata.Metadata) error {
+	if family == "" || !utf8.ValidString(family) || !utf8.ValidString(m.Help) || !utf8.ValidString(m.Unit) {
+		return &InputError{Culprit: fmt.Sprintf("metadata of %q", family), Reason: "a text is empty or not valid UTF-8"}
+	}
+	if !b.db.metadata.has(family, m) {
+		b.meta = append(b.meta, familyMetadata{family: family, meta: m})
+	}
+	return nil
+}
+
+// Len returns the number of samples added so far, exemplars not counted.
+func (b *Batch) Len() int { return b.count }
+
+// Discard gives the batch back without writing anything.
+func (b *Batch) Discard() {
+	clear(b.samples)
+	b.samples, b.meta, b.count = b.samples[:0], b.meta[:0], 0
+	b.group.Clear()
+	if cap(b.samples) <= maxPooledSamples {
+		b.db.batches.Put(b)
+	}
+}
+
+// maxPooledSamples keeps one huge request from holding its memory for ever.
+const maxPooledSamples = 1 << 18
+
+// Commit logs the batch and makes it visible, all of it or nothing. When it
+// returns nil the samples survive the death of the process, and with
+// SyncAlways that of the machine. The batch must not be used afterwards.
+//
+// It returns an *OverloadError when the store refuses writes for now; any
+// other error is the disk's.
+func (b *Batch) Commit(ctx context.Context) error {
+	defer b.Discard()
+	if len(b.samples) == 0 && len(b.meta) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	db := b.db
+	if err := db.admit(); err != nil {
+		return err
+	}
+	seq, err := b.write()
+	if err != nil {
+		return db.logFailed(err)
+	}
+	db.afterWrite()
+	if db.opts.Sync.mode == syncAlways {
+		if err := db.log.SyncTo(seq); err != nil {
+			return db.logFailed(err)
+		}
+	}
+	return nil
+}
+
+// write brings the batch into the log and the head, in that order. Requests
+// enter the head in the order of their sequence numbers.
+func (b *Batch) write() (seq uint64, err error) {
+	db := b.db
+	db.gate.RLock()
+	defer db.gate.RUnlock()
+	if db.closed {
+		return 0, ErrClosed
+	}
+	for i := range b.samples {
+		b.samples[i].Series = db.head.Revive(b.samples[i].Series)
+	}
+	b.group.Arrange(b.samples)
+	var segment uint64
+	for {
+		segment = db.log.Segment()
+		b.encode(segment)
+		db.commit.Lock()
+		seq, err = db.log.Append(segment, record.TypeBatch, 0, b.enc.Bytes())
+		if err == nil {
+			db.head.Enqueue(seq, &b.group)
+		}
+		db.commit.Unlock()
+		if !errors.Is(err, wal.ErrSegmentChanged) {
+			break
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	db.head.Drain(&b.group)
+	b.markDefined(segment)
+	for _, m := range b.meta {
+		db.metadata.add(m.family, m.meta)
+	}
+	db.stats.samples.Add(uint64(b.count))
+	return seq, nil
+}
+
+// A series' mark is the segment it was defined in, shifted by two bits, plus
+// the number of frames there that define it, up to definitions. A frame defines
+// a series until that many written ones did: one damaged frame then costs
+// nothing but itself.
+const definitions = 2
+
+func defined(mark, segment uint64) (times uint64) {
+	if mark>>2 != segment {
+		return 0
+	}
+	return mark & 3
+}
+
+func (b *Batch) encode(segment uint64) {
+	b.enc.Reset()
+	var last *Series
+	for i := range b.samples {
+		s := &b.samples[i]
+		ref := uint64(s.Series.Ref())
+		if s.Series != last && defined(s.Series.Mark.Load(), segment) < definitions {
+			b.enc.Series(ref, s.Series.Labels())
+		}
+		last = s.Series
+		switch s.Kind {
+		case head.KindHistogram:
+			b.enc.Histogram(ref, s.ST, s.T, s.H)
+		case head.KindFloatHistogram:
+			b.enc.FloatHistogram(ref, s.ST, s.T, s.FH)
+		case head.KindExemplar:
+			b.enc.Exemplar(ref, s.Exemplar)
+		default:
+			b.enc.Float(ref, s.ST, s.T, s.V)
+		}
+	}
+	for _, m := range b.meta {
+		b.enc.Metadata(m.family, m.meta)
+	}
+}
+
+func (b *Batch) markDefined(segment uint64) {
+	var last *Series
+	for i := range b.samples {
+		s := b.samples[i].Series
+		if s == last {
+			continue
+		}
+		last = s
+		old := s.Mark.Load()
+		if n := defined(old, segment); n < definitions {
+			s.Mark.CompareAndSwap(old, segment<<2|(n+1))
+		}
+	}
+}
+
+func (b *Batch) timeError(s *Series, t int64) error {
+	culprit := fmt.Sprintf("%s at %d", clip(s.Labels().String()), t)
+	switch {
+	case t > b.maxt:
+		return &InputError{Culprit: culprit, Reason: "time is too far in the future", Limit: "now + " + b.db.opts.MaxFuture.String()}
+	case t < 0:
+		return &InputError{Culprit: culprit, Reason: "time is before 1970"}
+	}
+	return &InputError{Culprit: culprit, Reason: "time is older than the retention", Limit: b.db.opts.Retention.String()}
+}
+
+// oldest returns the earliest accepted and readable time.
+func (db *DB) oldest(now time.Time) int64 {
+	if db.opts.Retention == 0 {
+		return 0
+	}
+	return max(0, now.Add(-db.opts.Retention).UnixMilli())
+}
+
+// checkLabels holds a new label set to the rules.
+func (db *DB) checkLabels(lset labels.Labels) error {
+	if lset.IsEmpty() {
+		return &InputError{Reason: "a series needs at least one label"}
+	}
+	bytes, count, prev := 0, 0, ""
+	err := lset.Validate(func(l labels.Label) error {
+		if count > 0 && l.Name <= prev {
+			return &InputError{Culprit: clip(lset.String()), Reason: fmt.Sprintf("label name %q is duplicate or out of order", clip(l.Name))}
+		}
+		if l.Name == "" || l.Value == "" {
+			return &InputError{Culprit: clip(lset.String()), Reason: "label name or value is empty"}
+		}
+		if !utf8.ValidString(l.Name) || !utf8.ValidString(l.Value) {
+			return &InputError{Culprit: clip(lset.String()), Reason: fmt.Sprintf("label %q is not valid UTF-8", clip(l.Name))}
+		}
+		bytes += len(l.Name) + len(l.Value)
+		count++
+		prev = l.Name
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case bytes > db.opts.MaxLabelBytes:
+		return &InputError{Culprit: clip(lset.String()), Reason: fmt.Sprintf("labels take %d bytes", bytes), Limit: fmt.Sprintf("%d bytes of labels a series", db.opts.MaxLabelBytes)}
+	case count > db.opts.MaxLabels:
+		return &InputError{Culprit: clip(lset.String()), Reason: fmt.Sprintf("it has %d labels", count), Limit: fmt.Sprintf("%d labels a series", db.opts.MaxLabels)}
+	}
+	return nil
+}
+
+// clip keeps a culprit short enough for an error text.
+func clip(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "..."
+}

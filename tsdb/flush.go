@@ -1,0 +1,314 @@
+package tsdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/head"
+	"github.com/varvedb/varve/tsdb/internal/manifest"
+	"github.com/varvedb/varve/tsdb/internal/part"
+	"github.com/varvedb/varve/tsdb/internal/vfs"
+)
+
+const dayMs = 24 * 60 * 60 * 1000
+
+// dayOf returns the UTC day of a time in milliseconds, counted from 1970.
+func dayOf(t int64) int64 { return t / dayMs }
+
+// ForceFlush writes all samples in memory out as parts. When it returns nil
+// they are on disk for good.
+func (db *DB) ForceFlush(ctx context.Context) error {
+	if err := db.flushOnce(ctx, true); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return nil
+}
+
+// flushOnce seals the active generation if asked to and writes out all sealed
+// ones, oldest first.
+func (db *DB) flushOnce(ctx context.Context, seal bool) error {
+	db.jobs.Lock()
+	defer db.jobs.Unlock()
+	return db.flushLocked(ctx, seal)
+}
+
+func (db *DB) flushLocked(ctx context.Context, seal bool) error {
+	if seal {
+		if err := db.seal(); err != nil {
+			return err
+		}
+	}
+	for {
+		s := db.acquire()
+		var oldest *liveGen
+		if len(s.gens) > 1 {
+			oldest = s.gens[0]
+			oldest.refs.acquire()
+		}
+		s.refs.release()
+		if oldest == nil {
+			return nil
+		}
+		err := db.flushGeneration(ctx, oldest)
+		oldest.refs.release()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// seal closes the active generation. The log begins a new segment with the next
+// one, so that whole segments can go when it is flushed.
+func (db *DB) seal() error {
+	db.gate.Lock()
+	defer db.gate.Unlock()
+	if db.head.Active().Samples() == 0 && db.log.LastSeq() == db.sealed {
+		return nil
+	}
+	_, err := db.log.Rotate()
+	if err != nil {
+		return fmt.Errorf("begin log segment: %w", err)
+	}
+	db.sealAt(db.log.LastSeq())
+	return nil
+}
+
+// sealAt closes the active generation, which holds the frames up to seq. It
+// needs the gate alone, or to be the log's replay.
+func (db *DB) sealAt(seq uint64) {
+	db.sealed = seq
+	g := db.head.Seal()
+	next := db.newLiveGen(db.head.Active())
+	db.change(func(s *state) {
+		last := s.gens[len(s.gens)-1]
+		if last.gen != g {
+			panic("tsdb: the sealed generation is not the active one")
+		}
+		sealed := &liveGen{gen: g, refs: last.refs, sealedAt: max(1, seq)}
+		s.gens[len(s.gens)-1] = sealed
+		s.gens = append(s.gens, next)
+	})
+	next.refs.release() // the state holds it now
+}
+
+// flushGeneration writes one sealed generation out and publishes its parts.
+func (db *DB) flushGeneration(ctx context.Context, g *liveGen) error {
+	began := time.Now()
+	seqMin, seqMax, ok := g.gen.SeqRange()
+	var made []partView
+	if ok {
+		var err error
+		if made, err = db.writeGeneration(ctx, g.gen, seqMin, seqMax); err != nil {
+			return err
+		}
+	}
+	edit := manifest.Edit{FlushedSeq: g.sealedAt, NextPartID: db.nextPartID(), SetMetadata: db.metadata.pending()}
+	info := FlushInfo{Parts: len(made)}
+	for _, p := range made {
+		edit.AddParts = append(edit.AddParts, p.info)
+		info.Samples += p.info.Samples
+		info.Bytes += p.info.Bytes
+	}
+	if err := db.manifest.Apply(edit); err != nil {
+		db.unpublished(made, err)
+		return fmt.Errorf("publish parts: %w", err)
+	}
+	db.metadata.saved(edit.SetMetadata)
+	if err := db.publish(made, g); err != nil {
+		return err
+	}
+	if err := db.log.Release(g.sealedAt); err != nil {
+		db.opts.Events.backgroundErr("remove log", err)
+	}
+	db.collectSeries()
+	info.Took = time.Since(began)
+	db.opts.Events.flushed(info)
+	return nil
+}
+
+// publish puts new parts in the place of the generation they came from.
+func (db *DB) publish(made []partView, g *liveGen) error {
+	s := db.acquire()
+	tombstones := s.tombstones
+	s.refs.release()
+	for i := range made {
+		hidden, err := hide(made[i].livePart, tombstones)
+		if err != nil {
+			return err
+		}
+		made[i].hidden = hidden
+	}
+	db.change(func(next *state) {
+		next.parts = append(next.parts, made...)
+		next.gens = slices.DeleteFunc(next.gens, func(x *liveGen) bool { return x.gen == g.gen })
+	})
+	for _, p := range made {
+		p.refs.release() // the state holds it now
+	}
+	return nil
+}
+
+// writeGeneration makes one part a day of the generation's samples.
+func (db *DB) writeGeneration(ctx context.Context, g *head.Generation, seqMin, seqMax uint64) (made []partView, err error) {
+	entries := g.Entries()
+	defer func() {
+		if err != nil {
+			db.discard(made)
+			made = nil
+		}
+	}()
+	for _, day := range daysOf(entries) {
+		if err := ctx.Err(); err != nil {
+			return made, err
+		}
+		p, err := db.writePart(day*dayMs, func(w *part.Writer) error {
+			return addDay(w, entries, day*dayMs, (day+1)*dayMs-1)
+		}, seqMin, seqMax)
+		if err != nil {
+			return made, err
+		}
+		if p != nil {
+			made = append(made, partView{livePart: p})
+		}
+	}
+	return made, nil
+}
+
+func daysOf(entries []head.Entry) []int64 {
+	seen := map[int64]struct{}{}
+	for i := range entries {
+		entries[i].Periods(dayMs, func(day int64) { seen[day] = struct{}{} })
+	}
+	days := make([]int64, 0, len(seen))
+	for d := range seen {
+		days = append(days, d)
+	}
+	slices.Sort(days)
+	return days
+}
+
+func addDay(w *part.Writer, entries []head.Entry, mint, maxt int64) error {
+	for i := range entries {
+		e := &entries[i]
+		if e.MinT <= maxt && e.MaxT >= mint {
+			if err := w.Add(e.Labels, block.Clip(e.Cursor(), mint, maxt)); err != nil {
+				return err
+			}
+		}
+		from, to := 0, len(e.Exemplars)
+		for from < to && e.Exemplars[from].Ts < mint {
+			from++
+		}
+		for to > from && e.Exemplars[to-1].Ts > maxt {
+			to--
+		}
+		if from < to {
+			if err := w.AddExemplars(e.Labels, e.Exemplars[from:to]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writePart makes a part of what fill adds, in its final place but not yet in
+// the manifest. It returns nil if nothing was added.
+func (db *DB) writePart(mint int64, fill func(*part.Writer) error, seqMin, seqMax uint64) (*livePart, error) {
+	info := manifest.Part{ID: db.takePartID(), Month: time.UnixMilli(mint).UTC().Format("2006-01")}
+	final := db.partDir(info)
+	monthDir := path.Dir(final)
+	if err := vfs.MkdirDurable(db.fs, monthDir); err != nil {
+		return nil, err
+	}
+	tmp := path.Join(monthDir, tmpPrefix+path.Base(final))
+	meta, err := db.fillPart(tmp, fill, seqMin, seqMax)
+	if err != nil {
+		return nil, errors.Join(err, db.fs.RemoveAll(tmp))
+	}
+	if meta.Samples == 0 && meta.Exemplars == 0 {
+		return nil, db.fs.RemoveAll(tmp)
+	}
+	if err := db.fs.Rename(tmp, final); err != nil {
+		return nil, err
+	}
+	if err := db.fs.SyncDir(monthDir); err != nil {
+		return nil, err
+	}
+	info.MinT, info.MaxT, info.SeqMin, info.SeqMax = meta.MinT, meta.MaxT, meta.SeqMin, meta.SeqMax
+	info.Samples, info.Series, info.Bytes, info.Format = meta.Samples, meta.Series, meta.Bytes, meta.Format
+	p, err := part.Open(db.fs, final)
+	if err != nil {
+		return nil, err
+	}
+	return db.newLivePart(info, p), nil
+}
+
+func (db *DB) fillPart(dir string, fill func(*part.Writer) error, seqMin, seqMax uint64) (part.Meta, error) {
+	w, err := part.Create(db.fs, dir, part.WriterOptions{})
+	if err != nil {
+		return part.Meta{}, err
+	}
+	if err := fill(w); err != nil {
+		return part.Meta{}, errors.Join(err, w.Abort())
+	}
+	return w.Commit(seqMin, seqMax)
+}
+
+// unpublished lets go of parts whose edit of the manifest failed. Their folders
+// stay if the edit may yet turn out to have been written: the next start then
+// removes them or finds them live.
+func (db *DB) unpublished(made []partView, err error) {
+	if !errors.Is(err, manifest.ErrUnsettled) {
+		db.discard(made)
+		return
+	}
+	for _, p := range made {
+		p.refs.release()
+	}
+}
+
+// discard removes parts that were written but not published.
+func (db *DB) discard(made []partView) {
+	db.mu.Lock()
+	for _, p := range made {
+		p.obsolete = true
+	}
+	db.mu.Unlock()
+	for _, p := range made {
+		p.refs.release()
+	}
+}
+
+func (db *DB) takePartID() uint64 {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	id := db.mu.nextPart
+	db.mu.nextPart++
+	return id
+}
+
+func (db *DB) nextPartID() uint64 {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return db.mu.nextPart
+}
+
+func (db *DB) partDir(p manifest.Part) string {
+	return path.Join(db.dir, partsDir, p.Month, fmt.Sprintf("%012d", p.ID))
+}
+
+// collectSeries drops series without samples from the head once they are many.
+func (db *DB) collectSeries() {
+	idle := db.head.Idle()
+	if idle < 1000 && idle*10 < db.head.SeriesCount() {
+		return
+	}
+	db.gate.Lock()
+	defer db.gate.Unlock()
+	db.head.Collect()
+}

@@ -1,0 +1,48 @@
+package tsdb
+
+import "github.com/varvedb/varve/tsdb/internal/block"
+
+// Span is a run of samples of one series and one kind in ascending time order;
+// see its fields for shapes and ownership.
+type Span = block.Span
+
+// Kind says what the samples of a span are.
+type Kind = block.Kind
+
+// Kinds of samples.
+const (
+	KindFloat          = block.KindFloat
+	KindHistogram      = block.KindHistogram
+	KindFloatHistogram = block.KindFloatHistogram
+)
+
+// StatOp names a statistic that Span.Stat may answer without decoding.
+type StatOp = block.StatOp
+
+// Statistics of a span.
+const (
+	StatCount = block.StatCount
+	StatSum   = block.StatSum
+	StatMin   = block.StatMin
+	StatMax   = block.StatMax
+	StatFirst = block.StatFirst
+	StatLast  = block.StatLast
+)
+
+// Cursor walks the spans of one series of a View: ascending, not overlapping,
+// with duplicates resolved and deletes applied. It is for one goroutine and must
+// not be used after its View was closed.
+type Cursor struct{ c block.Cursor }
+
+// Next moves to the next span; after false, Err tells the end from a failure.
+func (c *Cursor) Next() bool { return c.c.Next() }
+
+// Span returns the current span, valid until the next call of Next.
+func (c *Cursor) Span() *Span { return c.c.Span() }
+
+// Err returns what stopped Next, nil at the end. Damage wraps ErrCorrupt.
+func (c *Cursor) Err() error { return c.c.Err() }
+
+// ErrCorrupt is wrapped by errors that tell of damaged bytes; their text names
+// file, offset and cause.
+var ErrCorrupt = block.ErrCorrupt

@@ -1,0 +1,187 @@
+package tsdb
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/head"
+	"github.com/varvedb/varve/tsdb/internal/manifest"
+	"github.com/varvedb/varve/tsdb/internal/part"
+)
+
+// state is what the store consists of at one moment. It does not change; a
+// flush, merge or delete puts a new one in its place. Whoever uses one holds a
+// reference, which keeps its parts open and its generations in memory.
+type state struct {
+	refs       *refCount
+	parts      []partView // by lowest sequence number, then time
+	gens       []*liveGen // oldest first, the last takes samples
+	tombstones []tombstone
+}
+
+// livePart is an open part. It is closed with its last holder, and its folder
+// removed if it is obsolete by then.
+type livePart struct {
+	info     manifest.Part
+	part     *part.Part
+	refs     *refCount
+	obsolete bool // guarded by db.mu; set before the last release
+}
+
+// partView is a part as one state sees it: with what deletes hide of it.
+type partView struct {
+	*livePart
+	hidden map[uint32][]block.Interval // by series ordinal
+}
+
+// liveGen is a generation of the head; it is dropped from the head with its
+// last holder.
+type liveGen struct {
+	gen  *head.Generation
+	refs *refCount
+	// sealedAt is the last sequence number it can hold, 0 while it is active.
+	sealedAt uint64
+}
+
+// tombstone is a delete that some part or sealed generation still needs.
+type tombstone struct {
+	seq        uint64
+	mint, maxt int64
+	matchers   []*labels.Matcher
+}
+
+func (t *tombstone) matches(lset labels.Labels) bool {
+	for _, m := range t.matchers {
+		if !m.Matches(lset.Get(m.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// acquire returns the current state with a reference that the caller releases.
+func (db *DB) acquire() *state {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.mu.state.refs.acquire()
+	return db.mu.state
+}
+
+// install puts a state in place of the current one. db.mu must be held; the
+// caller releases old after it let go of db.mu.
+func (db *DB) installLocked(next *state) (old *state) {
+	for _, p := range next.parts {
+		p.refs.acquire()
+	}
+	for _, g := range next.gens {
+		g.refs.acquire()
+	}
+	slices.SortFunc(next.parts, func(a, b partView) int {
+		return cmp.Or(cmp.Compare(a.info.SeqMin, b.info.SeqMin), cmp.Compare(a.info.MinT, b.info.MinT))
+	})
+	next.refs = newRefCount(func() {
+		for _, p := range next.parts {
+			p.refs.release()
+		}
+		for _, g := range next.gens {
+			g.refs.release()
+		}
+	})
+	old = db.mu.state
+	db.mu.state = next
+	return old
+}
+
+// change replaces the state by what edit makes of a copy of it.
+func (db *DB) change(edit func(next *state)) {
+	db.mu.Lock()
+	next := &state{
+		parts:      slices.Clone(db.mu.state.parts),
+		gens:       slices.Clone(db.mu.state.gens),
+		tombstones: slices.Clone(db.mu.state.tombstones),
+	}
+	edit(next)
+	old := db.installLocked(next)
+	db.mu.Unlock()
+	old.refs.release()
+}
+
+func (db *DB) newLiveGen(g *head.Generation) *liveGen {
+	return &liveGen{gen: g, refs: newRefCount(func() { db.head.Drop(g) })}
+}
+
+func (db *DB) newLivePart(info manifest.Part, p *part.Part) *livePart {
+	lp := &livePart{info: info, part: p}
+	lp.refs = newRefCount(func() {
+		err := p.Close()
+		db.mu.Lock()
+		obsolete := lp.obsolete
+		db.mu.Unlock()
+		if obsolete {
+			err = db.fs.RemoveAll(db.partDir(info))
+		}
+		if err != nil {
+			db.opts.Events.backgroundErr("remove part", err)
+		}
+	})
+	return lp
+}
+
+// hide works out what the tombstones newer than a part hide of it.
+func hide(p *livePart, tombstones []tombstone) (map[uint32][]block.Interval, error) {
+	var hidden map[uint32][]block.Interval
+	for i := range tombstones {
+		t := &tombstones[i]
+		if t.seq <= max(p.info.SeqMax, p.info.DeletedSeq) || t.mint > p.info.MaxT || t.maxt < p.info.MinT {
+			continue
+		}
+		index, err := p.part.Index()
+		if err != nil {
+			return nil, err
+		}
+		ords, err := index.Select(t.matchers...)
+		if err != nil {
+			return nil, err
+		}
+		for _, ord := range ords {
+			if hidden == nil {
+				hidden = map[uint32][]block.Interval{}
+			}
+			hidden[ord] = append(hidden[ord], block.Interval{MinT: t.mint, MaxT: t.maxt})
+		}
+	}
+	return hidden, nil
+}
+
+// covers tells whether the intervals hide all of [mint, maxt].
+func covers(intervals []block.Interval, mint, maxt int64) bool {
+	sorted := slices.Clone(intervals)
+	slices.SortFunc(sorted, func(a, b block.Interval) int { return cmp.Compare(a.MinT, b.MinT) })
+	for _, iv := range sorted {
+		if iv.MinT > mint {
+			return false
+		}
+		if iv.MaxT >= maxt {
+			return true
+		}
+		mint = max(mint, iv.MaxT+1)
+	}
+	return false
+}
+
+// hiddenOf returns what tombstones hide of a series in a sealed generation.
+func (g *liveGen) hiddenOf(lset labels.Labels, tombstones []tombstone) []block.Interval {
+	if g.sealedAt == 0 {
+		return nil
+	}
+	var out []block.Interval
+	for i := range tombstones {
+		if t := &tombstones[i]; t.seq > g.sealedAt && t.matches(lset) {
+			out = append(out, block.Interval{MinT: t.mint, MaxT: t.maxt})
+		}
+	}
+	return out
+}

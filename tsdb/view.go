@@ -1,0 +1,257 @@
+package tsdb
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/head"
+)
+
+// View is what Select found: series in label order, with what they held at that
+// moment. It stays readable, whatever is written, flushed, merged or deleted
+// meanwhile, until Close. Its methods may be called by many goroutines.
+type View struct {
+	state      *state
+	mint, maxt int64
+	series     []viewSeries
+	close      sync.Once
+}
+
+// viewSeries is one series and the places that hold samples of it, the older
+// writes first.
+type viewSeries struct {
+	lset    labels.Labels
+	sources []source
+}
+
+// source makes cursors over one place's samples of a series; deletes applied.
+type source interface {
+	cursors(mint, maxt int64) []block.Cursor
+}
+
+type partSource struct {
+	part *partView
+	ord  uint32
+}
+
+func (s partSource) cursors(mint, maxt int64) []block.Cursor {
+	return []block.Cursor{block.Hide(s.part.part.Cursor(s.ord, mint, maxt), s.part.hidden[s.ord])}
+}
+
+type headSource struct {
+	held   *head.Held
+	hidden []block.Interval
+}
+
+func (s headSource) cursors(mint, maxt int64) []block.Cursor {
+	cs := s.held.Cursors()
+	for i := range cs {
+		cs[i] = block.Clip(block.Hide(cs[i], s.hidden), mint, maxt)
+	}
+	return cs
+}
+
+// Select finds the series that all matchers match and that may have samples
+// inside [mint, maxt]; without matchers it finds all. A missing label is an
+// empty one. The caller closes the View.
+func (db *DB) Select(ctx context.Context, mint, maxt int64, ms ...*labels.Matcher) (*View, error) {
+	v := &View{state: db.acquire(), mint: max(mint, db.oldest(time.Now())), maxt: maxt}
+	if err := v.find(ctx, db, ms); err != nil {
+		v.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+func (v *View) find(ctx context.Context, db *DB, ms []*labels.Matcher) error {
+	if v.mint > v.maxt {
+		return nil
+	}
+	lists := [][]viewSeries{}
+	for i := range v.state.parts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := &v.state.parts[i]
+		list, err := p.find(v.mint, v.maxt, ms)
+		if err != nil {
+			return err
+		}
+		lists = append(lists, list)
+	}
+	lists = append(lists, v.state.findHead(db.head, v.mint, v.maxt, ms))
+	v.series = joinSeries(lists)
+	return ctx.Err()
+}
+
+// ordinals returns the series of a part that match and have samples inside the
+// range that no delete hides.
+func (p *partView) ordinals(mint, maxt int64, ms []*labels.Matcher) ([]uint32, error) {
+	if p.info.MinT > maxt || p.info.MaxT < mint {
+		return nil, nil
+	}
+	index, err := p.part.Index()
+	if err != nil {
+		return nil, err
+	}
+	ords, err := index.Select(ms...)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(ords), func(ord uint32) bool {
+		lo, hi := p.part.SeriesRange(ord)
+		return lo > maxt || hi < mint || covers(p.hidden[ord], max(lo, mint), min(hi, maxt))
+	}), nil
+}
+
+func (p *partView) find(mint, maxt int64, ms []*labels.Matcher) ([]viewSeries, error) {
+	ords, err := p.ordinals(mint, maxt, ms)
+	if err != nil || len(ords) == 0 {
+		return nil, err
+	}
+	index, err := p.part.Index()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]viewSeries, len(ords))
+	builder := labels.NewScratchBuilder(16)
+	for i, ord := range ords {
+		out[i].lset = index.Labels(ord, &builder)
+		out[i].sources = []source{partSource{part: p, ord: ord}}
+	}
+	return out, nil
+}
+
+func (s *state) findHead(h *head.Head, mint, maxt int64, ms []*labels.Matcher) []viewSeries {
+	found := h.Select(s.generations(), mint, maxt, ms)
+	out := make([]viewSeries, 0, len(found))
+	for i := range found {
+		f := &found[i]
+		vs := viewSeries{lset: f.Series.Labels()}
+		for k := range f.Held {
+			held := &f.Held[k]
+			hidden := s.liveGen(held.Generation).hiddenOf(vs.lset, s.tombstones)
+			if !covers(hidden, max(mint, held.MinT), min(maxt, held.MaxT)) {
+				vs.sources = append(vs.sources, headSource{held: held, hidden: hidden})
+			}
+		}
+		if len(vs.sources) > 0 {
+			out = append(out, vs)
+		}
+	}
+	return out
+}
+
+func (s *state) generations() []*head.Generation {
+	out := make([]*head.Generation, len(s.gens))
+	for i, g := range s.gens {
+		out[i] = g.gen
+	}
+	return out
+}
+
+func (s *state) liveGen(g *head.Generation) *liveGen {
+	for _, x := range s.gens {
+		if x.gen == g {
+			return x
+		}
+	}
+	return nil
+}
+
+// joinSeries merges lists in label order; sources of equal label sets keep the
+// order of the lists.
+func joinSeries(lists [][]viewSeries) []viewSeries {
+	lists = slices.DeleteFunc(lists, func(l []viewSeries) bool { return len(l) == 0 })
+	for len(lists) > 1 {
+		var next [][]viewSeries
+		for i := 0; i < len(lists); i += 2 {
+			if i+1 == len(lists) {
+				next = append(next, lists[i])
+				break
+			}
+			next = append(next, joinTwo(lists[i], lists[i+1]))
+		}
+		lists = next
+	}
+	if len(lists) == 0 {
+		return nil
+	}
+	return lists[0]
+}
+
+func joinTwo(a, b []viewSeries) []viewSeries {
+	out := make([]viewSeries, 0, max(len(a), len(b)))
+	for len(a) > 0 && len(b) > 0 {
+		switch c := labels.Compare(a[0].lset, b[0].lset); {
+		case c < 0:
+			out, a = append(out, a[0]), a[1:]
+		case c > 0:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			a[0].sources = append(a[0].sources, b[0].sources...)
+			out, a, b = append(out, a[0]), a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// Len returns the number of series.
+func (v *View) Len() int { return len(v.series) }
+
+// Labels returns the label set of series i, which owns its strings.
+func (v *View) Labels(i int) labels.Labels { return v.series[i].lset }
+
+// Cursor returns a new cursor over the samples of series i inside [mint, maxt],
+// which is limited to the range of the Select. There may be none.
+func (v *View) Cursor(i int, mint, maxt int64) *Cursor {
+	mint, maxt = max(mint, v.mint), min(maxt, v.maxt)
+	var cs []block.Cursor
+	for _, s := range v.series[i].sources {
+		cs = append(cs, s.cursors(mint, maxt)...)
+	}
+	return &Cursor{c: block.Merge(cs)}
+}
+
+// Close lets go of what the View holds. It may be called more than once.
+func (v *View) Close() {
+	v.close.Do(func() { v.state.refs.release() })
+}
+
+// Column returns the values of one label over the series of the View as small
+// numbers, for grouping without strings.
+func (v *View) Column(name string) Column {
+	c := Column{ordinals: make([]uint32, len(v.series)), values: []string{""}}
+	seen := map[string]uint32{"": 0}
+	for i := range v.series {
+		value := v.series[i].lset.Get(name)
+		ord, ok := seen[value]
+		if !ok {
+			ord = uint32(len(c.values))
+			seen[value] = ord
+			c.values = append(c.values, value)
+		}
+		c.ordinals[i] = ord
+	}
+	return c
+}
+
+// Column is one label's values over the series of a View.
+type Column struct {
+	ordinals []uint32
+	values   []string
+}
+
+// Ordinal returns the number of the value that series i has, 0 if it has none.
+func (c Column) Ordinal(i int) uint32 { return c.ordinals[i] }
+
+// Value returns the value with a number below Len.
+func (c Column) Value(ordinal uint32) string { return c.values[ordinal] }
+
+// Len returns one more than the highest number.
+func (c Column) Len() int { return len(c.values) }
