@@ -1,0 +1,109 @@
+package promqlx
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/features"
+	"github.com/prometheus/prometheus/util/stats"
+)
+
+// Queryable is where an evaluator reads series from.
+type Queryable = storage.Queryable
+
+// Result is what a query yields: a promql.Matrix, Vector, Scalar or String,
+// with the warnings and infos met on the way; or an error. It is valid until
+// the query is closed.
+type Result = promql.Result
+
+// Query is one query, ready to run. It is not for concurrent use.
+type Query interface {
+	// Exec evaluates the query until it is done or ctx or the engine's timeout
+	// ends it. It may be called once.
+	Exec(ctx context.Context) *Result
+	// Close takes the memory of the result back; nothing of it may be used after.
+	Close()
+	// Stats tells what the query cost so far.
+	Stats() *stats.Statistics
+}
+
+// QueryOptions are what one query asks for beyond its text.
+type QueryOptions struct {
+	// LookbackDelta replaces the engine's when positive.
+	LookbackDelta time.Duration
+	// PerStepStats asks for sample counts per step; they are given only when
+	// the feature promql-per-step-stats is enabled.
+	PerStepStats bool
+	// UseStartTimestamps overrides the feature use-start-timestamps when not nil.
+	UseStartTimestamps *bool
+}
+
+// Evaluator makes queries of texts. Its methods may be called at once from many
+// goroutines and read no samples: that is left to Query.Exec.
+type Evaluator interface {
+	// Instant prepares a query for one time.
+	Instant(ctx context.Context, q Queryable, query string, opts QueryOptions, t time.Time) (Query, error)
+	// Range prepares a query for start, start+step, ... up to end. The step is positive.
+	Range(ctx context.Context, q Queryable, query string, opts QueryOptions, start, end time.Time, step time.Duration) (Query, error)
+}
+
+// Engine parses and evaluates PromQL. It is safe for concurrent use.
+type Engine struct {
+	evaluator Evaluator
+	parser    parser.Parser
+	opts      Options
+	features  features.Collector
+}
+
+// New returns an engine, or an error that names every mistake in opts.
+// The metrics are registered with Options.Registerer at once.
+func New(opts Options) (*Engine, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+	set := parseFeatures(opts.EnabledFeatures)
+	e := &Engine{
+		parser:   parser.NewParser(set.parserOptions()),
+		opts:     opts,
+		features: features.NewRegistry(),
+	}
+	e.evaluator = newUpstream(opts, set, e.parser, e.features)
+	return e, nil
+}
+
+// Instant prepares a query for the time t.
+func (e *Engine) Instant(ctx context.Context, q Queryable, query string, opts QueryOptions, t time.Time) (Query, error) {
+	return e.evaluator.Instant(ctx, q, query, opts, t)
+}
+
+// Range prepares a query for start, start+step, ... up to end.
+func (e *Engine) Range(ctx context.Context, q Queryable, query string, opts QueryOptions, start, end time.Time, step time.Duration) (Query, error) {
+	return e.evaluator.Range(ctx, q, query, opts, start, end, step)
+}
+
+// ParseExpr parses an expression with the engine's features.
+func (e *Engine) ParseExpr(query string) (parser.Expr, error) {
+	return e.parser.ParseExpr(query)
+}
+
+// ParseMetricSelector parses one series selector, as found in match[].
+func (e *Engine) ParseMetricSelector(selector string) ([]*labels.Matcher, error) {
+	return e.parser.ParseMetricSelector(selector)
+}
+
+// ParseMetricSelectors parses several series selectors; the first bad one is the error.
+func (e *Engine) ParseMetricSelectors(selectors []string) ([][]*labels.Matcher, error) {
+	return e.parser.ParseMetricSelectors(selectors)
+}
+
+// LookbackDelta is the look-back of queries that do not bring their own.
+func (e *Engine) LookbackDelta() time.Duration { return e.opts.LookbackDelta }
+
+// Features lists what this engine understands, by category and name, in the
+// words of Prometheus' /api/v1/features. The map belongs to the caller.
+func (e *Engine) Features() map[string]map[string]bool { return e.features.Get() }

@@ -1,0 +1,86 @@
+package promqlx
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Defaults of Options, those of Prometheus.
+const (
+	DefaultTimeout       = 2 * time.Minute
+	DefaultMaxSamples    = 50_000_000
+	DefaultMaxConcurrent = 20
+	DefaultLookbackDelta = 5 * time.Minute
+	DefaultSubqueryStep  = time.Minute
+)
+
+// Options configure an Engine. The zero value works and means the defaults.
+type Options struct {
+	// Timeout ends a query that waits and runs longer; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// MaxSamples bounds the samples one query holds in memory; 0 means DefaultMaxSamples.
+	MaxSamples int
+	// MaxConcurrent bounds the queries that evaluate at once; further ones wait
+	// until their deadline. 0 means DefaultMaxConcurrent.
+	MaxConcurrent int
+	// LookbackDelta is how old a sample an instant selector still takes; 0 means
+	// DefaultLookbackDelta.
+	LookbackDelta time.Duration
+	// SubqueryStep is the step of a subquery that names none; 0 means DefaultSubqueryStep.
+	SubqueryStep time.Duration
+	// EnabledFeatures are names as --enable-feature takes them, also several in
+	// one string, separated by commas. Names that LookupFeature does not call
+	// FeatureEngine change nothing here.
+	EnabledFeatures []string
+	// Registerer receives the engine's metrics; nil registers none.
+	Registerer prometheus.Registerer
+	// Logger receives what the evaluator has to say, such as a recovered panic;
+	// nil discards it.
+	Logger *slog.Logger
+}
+
+// Validate names every mistake in o.
+func (o Options) Validate() error {
+	var errs []error
+	for _, d := range []struct {
+		name string
+		v    int64
+	}{
+		{"timeout", int64(o.Timeout)},
+		{"max samples", int64(o.MaxSamples)},
+		{"max concurrent queries", int64(o.MaxConcurrent)},
+		{"lookback delta", int64(o.LookbackDelta)},
+		{"subquery step", int64(o.SubqueryStep)},
+	} {
+		if d.v < 0 {
+			errs = append(errs, fmt.Errorf("%s must not be negative, got %d", d.name, d.v))
+		}
+	}
+	if o.SubqueryStep > 0 && o.SubqueryStep < time.Millisecond {
+		errs = append(errs, fmt.Errorf("subquery step must be at least 1ms, got %s", o.SubqueryStep))
+	}
+	return errors.Join(errs...)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.MaxSamples == 0 {
+		o.MaxSamples = DefaultMaxSamples
+	}
+	if o.MaxConcurrent == 0 {
+		o.MaxConcurrent = DefaultMaxConcurrent
+	}
+	if o.LookbackDelta == 0 {
+		o.LookbackDelta = DefaultLookbackDelta
+	}
+	if o.SubqueryStep == 0 {
+		o.SubqueryStep = DefaultSubqueryStep
+	}
+	return o
+}
