@@ -1,0 +1,145 @@
+package api
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/remote/api/apitest"
+)
+
+// slowFloat is appendFloat without its shortcut for whole numbers.
+func slowFloat(f float64) string {
+	format := byte('f')
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return `"` + strconv.FormatFloat(f, format, -1, 64) + `"`
+}
+
+func TestAppendFloat(t *testing.T) {
+	f := func(v float64, want string) {
+		t.Helper()
+		require.Equal(t, want, string(appendFloat(nil, v)))
+	}
+	f(0, `"0"`)
+	f(math.Copysign(0, -1), `"-0"`)
+	f(math.NaN(), `"NaN"`)
+	f(math.Inf(1), `"+Inf"`)
+	f(math.Inf(-1), `"-Inf"`)
+	f(1234567.8, `"1234567.8"`)
+	f(1.2345678e-6, `"0.0000012345678"`)
+	f(1.2345678e-67, `"1.2345678e-67"`)
+	f(1e-7, `"1e-07"`)
+	f(1e20, `"100000000000000000000"`)
+	f(1e21, `"1e+21"`)
+	f(-(1 << 53), `"-9007199254740992"`)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200_000 {
+		for _, v := range []float64{math.Float64frombits(r.Uint64()), float64(r.Int64() >> r.IntN(64)), float64(r.IntN(1e6)) / 1000} {
+			if got := string(appendFloat(nil, v)); got != slowFloat(v) {
+				t.Fatalf("got %s, want %s", got, slowFloat(v))
+			}
+		}
+	}
+}
+
+func TestAppendTimestamp(t *testing.T) {
+	f := func(ms int64, want string) {
+		t.Helper()
+		require.Equal(t, want, string(appendTimestamp(nil, ms)))
+	}
+	f(0, "0")
+	f(1, "0.001")
+	f(10, "0.010")
+	f(100, "0.100")
+	f(1001, "1.001")
+	f(1010, "1.010")
+	f(1100, "1.100")
+	f(2000, "2")
+	f(-1, "-0.001")
+	f(-1500, "-1.500")
+	f(12345678123456555, "12345678123456.555")
+	f(math.MaxInt64, "9223372036854775.807")
+	f(math.MinInt64, "-9223372036854775.808")
+}
+
+// FuzzStrings checks that any string becomes a JSON string that means it.
+func FuzzStrings(f *testing.F) {
+	for _, s := range []string{"", "a", "<&>", "\"\\\n\r\t\b\f\x00\x1f\x7f", "é\u2028\u2029😀", "\xff\xfe", "a\xc3"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want := strings.ToValidUTF8(s, "\ufffd")
+		if !utf8.ValidString(s) {
+			want = ""
+			for _, r := range s { // one U+FFFD per bad byte
+				want += string(r)
+			}
+		}
+		var got string
+		require.NoError(t, json.Unmarshal(appendString(nil, s), &got))
+		require.Equal(t, want, got)
+		if utf8.ValidString(s) {
+			require.NoError(t, json.Unmarshal(appendPlainString(nil, s), &got))
+			require.Equal(t, s, got)
+		}
+	})
+}
+
+// FuzzTimes checks that times and durations from outside never panic and stay
+// within what milliseconds can say.
+func FuzzTimes(f *testing.F) {
+	for _, s := range []string{"0", "1700000000.433", "-1e300", "NaN", "2023-11-14T22:13:20.433Z", "1h30m", "15s", "-292273086-05-16T16:47:06Z"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if at, err := parseTime(s); err == nil {
+			require.False(t, at.Before(minTime()), s)
+			require.False(t, at.After(maxTime()), s)
+		}
+		_, _ = parseDuration(s)
+		_, _ = parseLimit(s)
+	})
+}
+
+func TestHistogramWithoutBuckets(t *testing.T) {
+	require.Equal(t, `{"count":"0","sum":"0"}`, string(appendHistogram(nil, &histogram.FloatHistogram{})))
+}
+
+func BenchmarkMatrix(b *testing.B) {
+	m := promql.Matrix{}
+	r := rand.New(rand.NewPCG(1, 2))
+	points := 0
+	for i := range 100 {
+		s := promql.Series{Metric: labels.FromStrings("__name__", "cpu_usage_user", "hostname", "host_"+strconv.Itoa(i), "region", "eu-central-1")}
+		for j := range 360 {
+			s.Floats = append(s.Floats, promql.FPoint{T: apitest.Base + int64(j)*10_000, F: float64(r.IntN(10000)) / 100})
+			points++
+		}
+		m = append(m, s)
+	}
+	var pool sinkPool
+	var n int
+	b.ReportAllocs()
+	for b.Loop() {
+		s := pool.get(countWriter{&n})
+		queryData{value: m}.writeJSON(s)
+		_ = s.flush()
+		pool.put(s)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(points), "ns/point")
+}
+
+type countWriter struct{ n *int }
+
+func (w countWriter) Write(p []byte) (int, error) { *w.n += len(p); return len(p), nil }

@@ -1,0 +1,184 @@
+package importer_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/remote/importer"
+)
+
+// exported is a line of an export.
+type exported struct {
+	Metric     map[string]string `json:"metric"`
+	Values     []json.RawMessage `json:"values"`
+	Timestamps []int64           `json:"timestamps"`
+}
+
+// sortedLines reads lines of an export as a set.
+func sortedLines(t *testing.T, body []byte) []string {
+	var out []string
+	for line := range bytes.Lines(body) {
+		var e exported
+		require.NoError(t, json.Unmarshal(line, &e), "%s", line)
+		canonical, err := json.Marshal(e)
+		require.NoError(t, err)
+		out = append(out, string(canonical))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ingestFact is one recorded case of an import; see testdata/README.md.
+type ingestFact struct {
+	ID, Group string
+	Requests  []struct {
+		Method, Path, Body string
+		Headers            map[string]string
+		Status             int
+	}
+	Match, Times string
+	Series       []exported
+	Deviation    string
+	VarveStatus  int `json:"varve_status"`
+}
+
+func TestIngestFacts(t *testing.T) {
+	f, err := os.Open("testdata/ingest_facts.jsonl")
+	require.NoError(t, err)
+	defer f.Close()
+	replayed, deviations, skipped := 0, 0, map[string]int{}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var fact ingestFact
+		require.NoError(t, json.Unmarshal(s.Bytes(), &fact))
+		if fact.Group != "import-text" && fact.Group != "import-json" {
+			skipped[fact.Group]++
+			continue
+		}
+		replayed++
+		if fact.Deviation != "" {
+			deviations++
+		}
+		t.Run(fact.ID, func(t *testing.T) { replayIngest(t, fact) })
+	}
+	require.Equal(t, 52, replayed)
+	t.Logf("%d facts replayed, %d of them deviations by design; not for this package: %v", replayed, deviations, skipped)
+}
+
+func replayIngest(t *testing.T, fact ingestFact) {
+	h := importer.New(newModel(), importer.Options{})
+	for _, r := range fact.Requests {
+		want := r.Status
+		if fact.VarveStatus != 0 {
+			want = fact.VarveStatus
+		}
+		rec := serve(h, r.Method, r.Path, strings.NewReader(r.Body), r.Headers)
+		require.Equal(t, want, rec.Code, rec.Body.String())
+	}
+	rec := get(h, "/api/v1/export?match[]="+url.QueryEscape(fact.Match))
+	require.Equal(t, http.StatusOK, rec.Code)
+	var want []string
+	for _, s := range fact.Series {
+		line, err := json.Marshal(s)
+		require.NoError(t, err)
+		want = append(want, string(line))
+	}
+	slices.Sort(want)
+	got := sortedLines(t, rec.Body.Bytes())
+	if fact.Times == "ignore" {
+		want, got = dropTimes(t, want), dropTimes(t, got)
+	}
+	require.Equal(t, want, got)
+}
+
+func dropTimes(t *testing.T, lines []string) []string {
+	for i, line := range lines {
+		var e exported
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		e.Timestamps = nil
+		out, err := json.Marshal(e)
+		require.NoError(t, err)
+		lines[i] = string(out)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func gunzip(t *testing.T, name string) []byte {
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	r, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	out, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return out
+}
+
+// loadFacts imports the data set of the export facts. Its "stale" values, which
+// JSON has no word for, go past the import.
+func loadFacts(t *testing.T, m *model, h *importer.Handler) {
+	data := gunzip(t, "testdata/data.jsonl.gz")
+	plain := bytes.ReplaceAll(data, []byte(`"stale"`), []byte("null"))
+	rec := serve(h, http.MethodPost, "/api/v1/import", bytes.NewReader(plain), nil)
+	require.Equal(t, http.StatusNoContent, rec.Code, rec.Body.String())
+	for line := range bytes.Lines(data) {
+		var e exported
+		require.NoError(t, json.Unmarshal(line, &e))
+		for i, v := range e.Values {
+			if string(v) == `"stale"` {
+				m.get(labelsOf(e.Metric)).samples[e.Timestamps[i]] = staleNaN
+			}
+		}
+	}
+}
+
+func TestExportFacts(t *testing.T) {
+	m := newModel()
+	h := importer.New(m, importer.Options{})
+	loadFacts(t, m, h)
+	replayed := 0
+	for line := range bytes.Lines(gunzip(t, "testdata/export_facts.jsonl.gz")) {
+		var fact struct {
+			ID, Body    string
+			Params      url.Values
+			Status      int
+			VarveStatus int `json:"varve_status"`
+		}
+		require.NoError(t, json.Unmarshal(line, &fact))
+		replayed++
+		t.Run(fact.ID, func(t *testing.T) {
+			rec := get(h, "/api/v1/export?"+fact.Params.Encode())
+			if fact.VarveStatus != 0 {
+				require.Equal(t, fact.VarveStatus, rec.Code)
+				return
+			}
+			require.Equal(t, fact.Status, rec.Code)
+			switch {
+			case fact.Status != http.StatusOK:
+				require.Equal(t, fact.Body, rec.Body.String())
+			case fact.Params.Has("format"):
+				require.Equal(t, sorted(fact.Body), sorted(rec.Body.String()))
+			default:
+				require.Equal(t, sortedLines(t, []byte(fact.Body)), sortedLines(t, rec.Body.Bytes()))
+			}
+		})
+	}
+	require.Equal(t, 22, replayed)
+}
+
+func sorted(lines string) []string {
+	out := strings.Split(lines, "\n")
+	slices.Sort(out)
+	return out
+}
