@@ -251,7 +251,7 @@ func (db *DB) maintain(ctx context.Context) {
 			db.opts.Events.backgroundErr("flush", err)
 			continue
 		}
-		if err := db.tidyOnce(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		if err := db.Tidy(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			db.opts.Events.backgroundErr("merge", err)
 		}
 	}

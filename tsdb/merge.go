@@ -26,8 +26,9 @@ func (db *DB) ForceMerge(ctx context.Context) error {
 	return db.retireTombstones()
 }
 
-// tidyOnce drops what is past the retention and joins parts that ought to be.
-func (db *DB) tidyOnce(ctx context.Context) error {
+// Tidy drops what is past the retention and joins the parts that ought to be
+// joined. The store does so by itself every now and then.
+func (db *DB) Tidy(ctx context.Context) error {
 	db.jobs.Lock()
 	defer db.jobs.Unlock()
 	if err := db.retire(time.Now()); err != nil {

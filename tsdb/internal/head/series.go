@@ -137,11 +137,19 @@ func (d *seriesData) appendRun(s *Sample) int {
 	}
 	switch r.kind {
 	case block.KindHistogram:
-		r.hists = append(r.hists, s.H)
-		size += histBytes(s.H, nil)
+		h := s.H
+		if n := len(r.hists); n > 0 {
+			h = resolveHint(r.hists[n-1], h)
+		}
+		r.hists = append(r.hists, h)
+		size += histBytes(h, nil)
 	case block.KindFloatHistogram:
-		r.fhists = append(r.fhists, s.FH)
-		size += histBytes(nil, s.FH)
+		h := s.FH
+		if n := len(r.fhists); n > 0 {
+			h = resolveFloatHint(r.fhists[n-1], h)
+		}
+		r.fhists = append(r.fhists, h)
+		size += histBytes(nil, h)
 	default:
 		r.floats = append(r.floats, s.V)
 	}
@@ -241,8 +249,10 @@ func (r *run) without(inside func(int64) bool) *run {
 	if r.starts != nil {
 		out.starts = []int64{}
 	}
+	hole := -1 // where the sample after the last hole goes
 	for i, t := range r.times {
 		if inside(t) {
+			hole = len(out.times)
 			continue
 		}
 		out.times = append(out.times, t)
@@ -256,6 +266,9 @@ func (r *run) without(inside func(int64) bool) *run {
 		}
 		if r.starts != nil {
 			out.starts = append(out.starts, r.starts[i])
+		}
+		if hole == len(out.times)-1 {
+			out.unknownAfterHole(hole)
 		}
 	}
 	if len(out.times) == 0 {
