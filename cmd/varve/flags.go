@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/alecthomas/units"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/common/promslog"
+	promslogflag "github.com/prometheus/common/promslog/flag"
+	"github.com/prometheus/common/version"
+	"github.com/prometheus/exporter-toolkit/web"
+	"github.com/prometheus/exporter-toolkit/web/kingpinflag"
+
+	"github.com/varvedb/varve/promqlx"
+	"github.com/varvedb/varve/tsdb"
+)
+
+// flags is what the command line and the environment say.
+type flags struct {
+	path    string
+	store   tsdb.Options
+	query   promqlx.Options
+	web     *web.FlagConfig
+	log     *promslog.Config
+	http    httpFlags
+	all     map[string]string // as given or by default, for the API
+	feature []string
+}
+
+type httpFlags struct {
+	admin, lifecycle bool
+	cors             string
+	maxRequest       int64
+	concurrency      int
+	readTimeout      time.Duration
+	shutdown         time.Duration
+}
+
+// parseFlags reads the command line; every flag also has an environment
+// variable, VARVE_STORAGE_PATH for --storage.path.
+func parseFlags(args []string) (*flags, error) {
+	app := kingpin.New("varve", "Long-term storage for Prometheus.")
+	app.Version(version.Print("varve"))
+	app.HelpFlag.Short('h')
+	app.DefaultEnvars()
+	f := &flags{log: &promslog.Config{}}
+	promslogflag.AddFlags(app, f.log)
+	f.web = kingpinflag.AddFlags(app, ":8428")
+	f.addWeb(app)
+	finishQuery := f.addQuery(app)
+	finishStore := f.addStore(app)
+	if _, err := app.Parse(args); err != nil {
+		return nil, err
+	}
+	f.all = map[string]string{}
+	for _, m := range app.Model().Flags {
+		f.all[m.Name] = strings.TrimPrefix(m.Value.String(), "[]")
+	}
+	finishQuery()
+	return f, finishStore()
+}
+
+func (f *flags) addWeb(app *kingpin.Application) {
+	app.Flag("web.enable-admin-api", "Enable deleting series, snapshots and cleaning tombstones over HTTP.").BoolVar(&f.http.admin)
+	app.Flag("web.enable-lifecycle", "Enable reload over HTTP.").BoolVar(&f.http.lifecycle)
+	app.Flag("web.cors.origin", "Regular expression of the origins that browsers may ask from.").Default(".*").StringVar(&f.http.cors)
+	app.Flag("web.max-request-size", "Largest decompressed body of a write.").Default("32MiB").SetValue(&bytesValue{&f.http.maxRequest})
+	app.Flag("web.read-timeout", "Longest time a client may take to send a request.").Default("5m").DurationVar(&f.http.readTimeout)
+	app.Flag("web.shutdown-timeout", "Longest wait for requests to end at shutdown.").Default("30s").DurationVar(&f.http.shutdown)
+}
+
+func (f *flags) addQuery(app *kingpin.Application) (finish func()) {
+	var timeout, lookback promDuration
+	app.Flag("query.timeout", "Longest time a query may wait and run.").Default("2m").SetValue(&timeout)
+	app.Flag("query.lookback-delta", "How old a sample an instant selector still takes.").Default("5m").SetValue(&lookback)
+	app.Flag("query.max-concurrency", "Queries that run at once; others wait.").Default("20").IntVar(&f.query.MaxConcurrent)
+	app.Flag("query.max-samples", "Samples that one query may hold in memory.").Default("50000000").IntVar(&f.query.MaxSamples)
+	app.Flag("enable-feature", "Comma separated names of features, those of Prometheus.").StringsVar(&f.feature)
+	return func() {
+		f.query.Timeout, f.query.LookbackDelta = time.Duration(timeout), time.Duration(lookback)
+		f.query.EnabledFeatures = f.feature
+	}
+}
+
+func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
+	var retention, future, interval promDuration
+	var sync string
+	app.Flag("storage.path", "Folder of the data.").Default("./data").StringVar(&f.path)
+	app.Flag("storage.retention", "Age after which data is dropped; 0 keeps it.").Default("0").SetValue(&retention)
+	app.Flag("storage.retention-size", "Size of the data past which the oldest days are dropped; 0 keeps them.").Default("0").SetValue(&bytesValue{&f.store.RetentionBytes})
+	app.Flag("storage.wal-sync", "When the log reaches the disk: always, off or an interval.").Default("100ms").StringVar(&sync)
+	app.Flag("storage.max-future", "How far ahead of the clock a sample may lie.").Default("2d").SetValue(&future)
+	app.Flag("storage.flush-size", "Memory of samples at which they are written out.").Default("64MiB").SetValue(&bytesValue{&f.store.FlushBytes})
+	app.Flag("storage.flush-interval", "Age of samples at which they are written out.").Default("2h").SetValue(&interval)
+	app.Flag("storage.memory-budget", "Memory of samples past which writes are refused; 0 is a quarter of the machine's or container's memory.").Default("0").SetValue(&bytesValue{&f.store.MemoryBudget})
+	app.Flag("storage.max-series", "Active series past which new ones are refused; 0 sets no limit.").Default("0").IntVar(&f.store.MaxSeries)
+	app.Flag("storage.min-free", "Free disk below which writes are refused.").Default("256MiB").SetValue(&bytesValue{&f.store.MinFree})
+	return func() (err error) {
+		f.store.Retention, f.store.MaxFuture, f.store.FlushInterval = time.Duration(retention), time.Duration(future), time.Duration(interval)
+		if f.store.MemoryBudget == 0 {
+			f.store.MemoryBudget = max(4*f.store.FlushBytes, memoryLimit()/4)
+		}
+		if f.store.MinFree == 0 {
+			f.store.MinFree = -1
+		}
+		f.store.Sync, err = tsdb.ParseSyncPolicy(sync)
+		return err
+	}
+}
+
+// promDuration reads durations as Prometheus writes them, days and weeks too.
+type promDuration time.Duration
+
+func (d *promDuration) Set(s string) error {
+	v, err := model.ParseDuration(s)
+	*d = promDuration(v)
+	return err
+}
+
+func (d *promDuration) String() string { return model.Duration(*d).String() }
+
+// bytesValue reads sizes such as 512MB or 1GiB.
+type bytesValue struct{ n *int64 }
+
+func (b *bytesValue) Set(s string) error {
+	if s == "0" {
+		*b.n = 0
+		return nil
+	}
+	v, err := units.ParseBase2Bytes(s)
+	if err != nil {
+		return fmt.Errorf("size %q: %w", s, err)
+	}
+	*b.n = int64(v)
+	return nil
+}
+
+func (b *bytesValue) String() string {
+	if b.n == nil || *b.n == 0 {
+		return "0"
+	}
+	return units.Base2Bytes(*b.n).String()
+}

@@ -1,0 +1,30 @@
+// Command varve is a long-term store for Prometheus: it takes remote write and
+// Influx line protocol and answers PromQL and remote read.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/prometheus/common/promslog"
+)
+
+func main() {
+	f, err := parseFlags(os.Args[1:])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "varve: %v\n", err)
+		os.Exit(2)
+	}
+	logger := promslog.New(f.log)
+	limitMemory()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, f, logger); err != nil {
+		logger.Error("Stopped", "err", err)
+		os.Exit(1)
+	}
+	logger.Info("Stopped")
+}

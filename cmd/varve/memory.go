@@ -1,0 +1,55 @@
+package main
+
+import (
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// memoryLimit returns the bytes of memory that this process may use: the
+// container's limit if it has one, else the machine's memory; 4 GiB where
+// neither can be told.
+func memoryLimit() int64 {
+	limit := int64(math.MaxInt64)
+	for _, name := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
+			limit = min(limit, n)
+		}
+	}
+	if n := machineMemory(); n > 0 {
+		limit = min(limit, n)
+	}
+	if limit == math.MaxInt64 {
+		return 4 << 30
+	}
+	return limit
+}
+
+func machineMemory() int64 {
+	b, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		fields := strings.Fields(line)
+		if len(fields) >= 2 && fields[0] == "MemTotal:" {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// limitMemory keeps the garbage collector from outgrowing the limit, unless the
+// user set GOMEMLIMIT.
+func limitMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit() / 10 * 9)
+	}
+}

@@ -1,0 +1,151 @@
+package remote
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/varvedb/varve/promqlx"
+	"github.com/varvedb/varve/remote/api"
+	"github.com/varvedb/varve/remote/importer"
+	"github.com/varvedb/varve/remote/influx"
+	"github.com/varvedb/varve/remote/internal/status"
+	"github.com/varvedb/varve/remote/read"
+	"github.com/varvedb/varve/remote/write"
+	"github.com/varvedb/varve/tsdb"
+)
+
+// Options say what a Door serves. Engine is required.
+type Options struct {
+	Engine *promqlx.Engine
+
+	// MaxRequestBytes bounds the decompressed body of a remote write request, 32
+	// MiB if 0; line protocol and imports may be twice as large.
+	MaxRequestBytes int64
+	// LookbackDelta is how old a sample /federate still exports.
+	LookbackDelta time.Duration
+	// EnableAdminAPI opens deletes and snapshots to HTTP.
+	EnableAdminAPI bool
+	// CORSOrigin is a regular expression of allowed origins, any if empty.
+	CORSOrigin string
+	// Reload answers /-/reload; nil means 403.
+	Reload func() error
+	// Build, Flags, Retention and Features describe the process.
+	Build     api.BuildInfo
+	Flags     map[string]string
+	Retention string
+	Features  map[string]map[string]bool
+	// Registry is shown at /metrics and gets the door's own metrics.
+	Registry *prometheus.Registry
+	// OnError is told of answers that broke off.
+	OnError func(r *http.Request, err error)
+}
+
+// Door is the handler of everything that varve serves.
+type Door struct {
+	opts      Options
+	mux       *http.ServeMux
+	store     *lateStore
+	protocols atomic.Pointer[http.ServeMux] // nil until Open
+}
+
+// maxFrameBytes bounds a frame of streamed remote read. Prometheus' client takes
+// every frame for a series of its own, so one series ought to fit.
+const maxFrameBytes = 16 << 20
+
+// apiPaths are the endpoints of the protocols below /api/v1/.
+var apiPaths = []struct {
+	path    string
+	methods []string
+}{
+	{"write", []string{http.MethodPost}},
+	{"push", []string{http.MethodPost}},
+	{"read", []string{http.MethodPost}},
+	{"import", []string{http.MethodPost, http.MethodPut}},
+	{"import/prometheus", []string{http.MethodPost, http.MethodPut, http.MethodGet}},
+	{"export", []string{http.MethodGet, http.MethodPost}},
+}
+
+// New returns a Door that is not ready yet.
+func New(opts Options) (*Door, error) {
+	if opts.Registry == nil {
+		opts.Registry = prometheus.NewRegistry()
+	}
+	d := &Door{opts: opts, mux: http.NewServeMux(), store: &lateStore{}}
+	meter := newMeter(opts.Registry)
+	a, err := api.New(api.Options{
+		Engine: opts.Engine, Storage: d.store, Admin: d.store, Metadata: d.store, Status: d.store,
+		Ready: d.ready, Reload: opts.Reload, BuildInfo: opts.Build, Flags: opts.Flags, Features: opts.Features,
+		Runtime: func() api.RuntimeInfo {
+			return api.RuntimeInfo{StorageRetention: opts.Retention, ReloadConfigSuccess: true}
+		},
+		LookbackDelta: opts.LookbackDelta, EnableAdminAPI: opts.EnableAdminAPI, CORSOrigin: opts.CORSOrigin,
+		Gatherer: opts.Registry, Instrument: meter.instrument, OnError: opts.OnError,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set up API: %w", err)
+	}
+	for _, p := range apiPaths {
+		a.Handle(p.path, http.HandlerFunc(d.protocol), p.methods...)
+	}
+	a.Register(d.mux, "")
+	a.Register(d.mux, "/prometheus")
+	d.mux.Handle("/", meter.instrument("protocol", http.HandlerFunc(d.protocol)))
+	return d, nil
+}
+
+// Open lets the door serve db. It is called once.
+func (d *Door) Open(db *tsdb.DB) {
+	mux := http.NewServeMux()
+	writer := write.New(db, write.Options{MaxDecodedBytes: int(d.opts.MaxRequestBytes)})
+	mux.Handle("/api/v1/write", writer)
+	mux.Handle("/api/v1/push", writer)
+	mux.Handle("/api/v1/read", read.New(read.FromDB(db), read.Options{MaxFrameBytes: maxFrameBytes, WriteError: writeError}))
+	influx.New(db, influx.Options{MaxBodyBytes: 2 * d.opts.MaxRequestBytes}).Register(mux)
+	imports := importer.New(importer.FromDB(db), importer.Options{WriteError: writeError})
+	mux.HandleFunc("/api/v1/import", imports.ImportJSON)
+	mux.HandleFunc("/api/v1/import/prometheus", imports.ImportText)
+	mux.HandleFunc("/api/v1/import/prometheus/", imports.ImportText)
+	mux.HandleFunc("/api/v1/export", imports.Export)
+	mux.HandleFunc("GET /{$}", greet)
+	d.store.db.Store(db)
+	d.protocols.Store(mux)
+}
+
+func (d *Door) ready() bool { return d.protocols.Load() != nil }
+
+// ServeHTTP serves one request.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
+
+// prometheusPrefix is where VictoriaMetrics serves its Prometheus API too.
+var prometheusPrefix = regexp.MustCompile(`^/prometheus(/|$)`)
+
+// protocol hands a request to the rooms that need an open store.
+func (d *Door) protocol(w http.ResponseWriter, r *http.Request) {
+	mux := d.protocols.Load()
+	if mux == nil {
+		status.SetRetryAfter(w.Header(), time.Second)
+		http.Error(w, "the store is not ready yet", http.StatusServiceUnavailable)
+		return
+	}
+	if prometheusPrefix.MatchString(r.URL.Path) {
+		http.StripPrefix("/prometheus", mux).ServeHTTP(w, r)
+		return
+	}
+	mux.ServeHTTP(w, r)
+}
+
+func greet(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprint(w, `varve: long-term storage for Prometheus
+
+  /api/v1/write, /write       remote write, Influx line protocol
+  /api/v1/read                remote read
+  /api/v1/query, query_range  PromQL, as Prometheus serves it
+  /metrics, /-/ready          this server
+`)
+}
