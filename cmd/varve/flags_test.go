@@ -1,0 +1,53 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/tsdb"
+)
+
+func TestFlagsHaveTheDocumentedDefaults(t *testing.T) {
+	f, err := parseFlags(nil)
+	require.NoError(t, err)
+	require.Equal(t, "./data", f.path)
+	require.Equal(t, []string{":8428"}, *f.web.WebListenAddresses)
+	require.Zero(t, f.store.Retention)
+	require.Zero(t, f.store.RetentionBytes)
+	require.Equal(t, tsdb.SyncEvery(100*time.Millisecond), f.store.Sync)
+	require.Equal(t, 48*time.Hour, f.store.MaxFuture)
+	require.Equal(t, int64(32<<20), f.http.maxRequest)
+	require.Equal(t, 2*time.Minute, f.query.Timeout)
+	require.Equal(t, 5*time.Minute, f.query.LookbackDelta)
+	require.GreaterOrEqual(t, f.store.MemoryBudget, 4*f.store.FlushBytes)
+	require.False(t, f.http.admin)
+	require.NoError(t, f.store.Validate())
+	require.Equal(t, "2m", f.all["query.timeout"])
+	require.Equal(t, ":8428", f.all["web.listen-address"])
+}
+
+func TestFlagsReadPrometheusUnitsAndEnvironment(t *testing.T) {
+	t.Setenv("VARVE_STORAGE_PATH", "/elsewhere")
+	f, err := parseFlags([]string{"--storage.retention=90d", "--storage.retention-size=512MB", "--storage.wal-sync=always",
+		"--storage.min-free=0", "--enable-feature=promql-experimental-functions,use-start-timestamps"})
+	require.NoError(t, err)
+	require.Equal(t, "/elsewhere", f.path)
+	require.Equal(t, 90*24*time.Hour, f.store.Retention)
+	require.Equal(t, int64(512<<20), f.store.RetentionBytes)
+	require.Equal(t, tsdb.SyncAlways(), f.store.Sync)
+	require.Equal(t, int64(-1), f.store.MinFree)
+	require.Equal(t, []string{"promql-experimental-functions,use-start-timestamps"}, f.query.EnabledFeatures)
+}
+
+func TestWrongFlagsAreRefused(t *testing.T) {
+	for _, arg := range []string{"--storage.retention=soon", "--storage.retention-size=big", "--storage.wal-sync=sometimes", "--nope"} {
+		_, err := parseFlags([]string{arg})
+		require.Error(t, err, arg)
+	}
+}
+
+func TestMemoryLimitIsSane(t *testing.T) {
+	require.Greater(t, memoryLimit(), int64(64<<20))
+}
