@@ -14,8 +14,8 @@ type Stats struct {
 	HeadSeries   int   // registered series
 	HeadSamples  int64 // samples in memory
 	HeadBytes    int64 // their memory, estimated
-	HeadMinT     int64 // the range of the newest generation's samples and all
-	HeadMaxT     int64 // others; MinT > MaxT when there are none
+	HeadMinT     int64 // their range, deleted ones included;
+	HeadMaxT     int64 // HeadMinT > HeadMaxT when there are none
 	Parts        int
 	PartSamples  uint64
 	PartBytes    uint64
@@ -32,8 +32,8 @@ func (db *DB) Stats() Stats {
 	out := Stats{
 		HeadSeries: db.head.SeriesCount(), Parts: len(s.parts), Tombstones: len(s.tombstones),
 		SamplesTotal: db.stats.samples.Load(), Replayed: db.stats.replayed.Load(),
-		HeadMinT: math.MaxInt64, HeadMaxT: math.MinInt64,
 	}
+	out.HeadMinT, out.HeadMaxT = s.headRange()
 	for _, g := range s.gens {
 		out.HeadSamples += g.gen.Samples()
 		out.HeadBytes += g.gen.Bytes()
@@ -42,17 +42,25 @@ func (db *DB) Stats() Stats {
 		out.PartSamples += p.info.Samples
 		out.PartBytes += p.info.Bytes
 	}
-	out.HeadMinT, out.HeadMaxT = db.head.TimeRange()
 	_, out.LogBytes = db.log.SizeBytes()
 	return out
 }
 
-// TimeRange returns the times of the earliest and the latest sample; ok is
-// false when there is none.
+func (s *state) headRange() (mint, maxt int64) {
+	mint, maxt = math.MaxInt64, math.MinInt64
+	for _, g := range s.gens {
+		lo, hi := g.gen.TimeRange()
+		mint, maxt = min(mint, lo), max(maxt, hi)
+	}
+	return mint, maxt
+}
+
+// TimeRange returns bounds of the times of all samples; ok is false when there
+// are none. Deleted samples may count.
 func (db *DB) TimeRange() (mint, maxt int64, ok bool) {
 	s := db.acquire()
 	defer s.refs.release()
-	mint, maxt = db.head.TimeRange()
+	mint, maxt = s.headRange()
 	for _, p := range s.parts {
 		mint, maxt = min(mint, p.info.MinT), max(maxt, p.info.MaxT)
 	}

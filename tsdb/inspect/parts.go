@@ -1,8 +1,10 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/varvedb/varve/tsdb/internal/manifest"
@@ -76,9 +78,7 @@ func (s *Store) VerifyParts(out io.Writer, ids ...uint64) error {
 func (s *Store) verifyPart(r *report, ref partRef) error {
 	return s.withPart(r, ref, func(p *part.Part) error {
 		before := r.damage
-		if err := p.Verify(func(problem part.Problem) {
-			r.damaged("part %s: %v", ref.name(), problem)
-		}); err != nil {
+		if gone, err := s.verifyOpened(r, ref, p); gone || err != nil {
 			return err
 		}
 		if ref.listed {
@@ -89,6 +89,25 @@ func (s *Store) verifyPart(r *report, ref partRef) error {
 		}
 		return nil
 	})
+}
+
+// verifyOpened prints what is damaged in a part. It is gone when the store
+// removed its files meanwhile.
+func (s *Store) verifyOpened(r *report, ref partRef, p *part.Part) (gone bool, err error) {
+	err = p.Verify(func(problem part.Problem) {
+		missing := errors.Is(problem.Cause, fs.ErrNotExist)
+		switch {
+		case gone:
+		case missing && s.gone(ref):
+			gone = true
+			r.wentAway(ref)
+		case missing:
+			r.damaged("part %s: %v", ref.name(), problem.Cause)
+		default:
+			r.damaged("part %s: %v", ref.name(), problem)
+		}
+	})
+	return gone, err
 }
 
 // compare holds what the manifest says of a part against the part.
@@ -128,7 +147,8 @@ func (s *Store) DumpParts(out io.Writer, samples bool, ids ...uint64) error {
 			if err := p.Dump(r, samples); err != nil || !samples {
 				return err
 			}
-			return p.Verify(func(problem part.Problem) { r.damaged("part %s: %v", ref.name(), problem) })
+			_, err := s.verifyOpened(r, ref, p)
+			return err
 		}); err != nil {
 			return err
 		}

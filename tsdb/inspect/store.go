@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -33,7 +34,7 @@ type Store struct {
 
 // Open looks at a folder of the operating system. It fails if that does not
 // look like a store's.
-func Open(dir string) (*Store, error) { return open(vfs.OS{}, dir) }
+func Open(dir string) (*Store, error) { return open(vfs.OS{}, filepath.ToSlash(dir)) }
 
 func open(fsys vfs.FS, dir string) (*Store, error) {
 	for _, name := range []string{manifest.FileName, partsDir, walDir} {
@@ -141,7 +142,7 @@ func (s *Store) sift(r *report, ref partRef, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist) && s.gone(ref):
-		r.printf("part %s is gone: merged or dropped meanwhile\n", ref.name())
+		r.wentAway(ref)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, block.ErrCorrupt):
 		r.damaged("part %s: %v", ref.name(), err)
 	case errors.Is(err, block.ErrVersion):
@@ -150,6 +151,10 @@ func (s *Store) sift(r *report, ref partRef, err error) error {
 		return fmt.Errorf("part %s: %w", ref.name(), err)
 	}
 	return nil
+}
+
+func (r *report) wentAway(ref partRef) {
+	r.printf("part %s is gone: merged or dropped meanwhile\n", ref.name())
 }
 
 // gone tells whether the manifest does not list the part any more.

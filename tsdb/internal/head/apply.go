@@ -78,6 +78,7 @@ func (h *Head) drainShard(i int) {
 // apply adds a piece to the generation; its shard is locked.
 func (g *Generation) apply(shardIndex int, p piece) {
 	size := 0
+	mint, maxt := int64(emptyMinT), int64(emptyMaxT)
 	for i := range p.samples {
 		s := &p.samples[i]
 		d := s.Series.data
@@ -88,11 +89,16 @@ func (g *Generation) apply(shardIndex int, p piece) {
 			size += seriesBytes
 		}
 		size += d.append(s)
+		if s.Kind != KindExemplar {
+			mint, maxt = min(mint, s.T), max(maxt, s.T)
+		}
 	}
 	g.bytes.Add(int64(size))
 	g.samples.Add(int64(len(p.samples)))
 	storeMin(&g.seqMin, p.seq)
 	storeMax(&g.seqMax, p.seq)
+	storeMin(&g.mint, mint)
+	storeMax(&g.maxt, maxt)
 }
 
 // seriesBytes is what a series costs a generation before its first sample.

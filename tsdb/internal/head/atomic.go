@@ -1,8 +1,13 @@
 package head
 
-import "sync/atomic"
+// atomicOrdered is an atomic integer.
+type atomicOrdered[T uint64 | int64] interface {
+	Load() T
+	CompareAndSwap(old, v T) bool
+}
 
-func storeMin(a *atomic.Uint64, v uint64) {
+// storeMin keeps the lower of two numbers in a.
+func storeMin[T uint64 | int64](a atomicOrdered[T], v T) {
 	for {
 		old := a.Load()
 		if v >= old || a.CompareAndSwap(old, v) {
@@ -11,7 +16,8 @@ func storeMin(a *atomic.Uint64, v uint64) {
 	}
 }
 
-func storeMax(a *atomic.Uint64, v uint64) {
+// storeMax keeps the higher of two numbers in a.
+func storeMax[T uint64 | int64](a atomicOrdered[T], v T) {
 	for {
 		old := a.Load()
 		if v <= old || a.CompareAndSwap(old, v) {

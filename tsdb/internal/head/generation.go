@@ -25,6 +25,8 @@ type Generation struct {
 	samples atomic.Int64
 	seqMin  atomic.Uint64
 	seqMax  atomic.Uint64
+	mint    atomic.Int64
+	maxt    atomic.Int64
 
 	// bySeries lists, by shard, what it holds; each guarded by its shard.
 	bySeries [shardCount][]*seriesData
@@ -33,6 +35,8 @@ type Generation struct {
 func newGeneration(id uint64) *Generation {
 	g := &Generation{id: id}
 	g.seqMin.Store(math.MaxUint64)
+	g.mint.Store(emptyMinT)
+	g.maxt.Store(emptyMaxT)
 	return g
 }
 
@@ -99,23 +103,6 @@ func (g *Generation) Entries() []Entry {
 	return out
 }
 
-// TimeRange returns the times of the earliest and latest sample of all live
-// generations; mint > maxt when there is none.
-func (h *Head) TimeRange() (mint, maxt int64) {
-	mint, maxt = emptyMinT, emptyMaxT
-	for i := range h.shards {
-		sh := &h.shards[i]
-		sh.registry.RLock()
-		sh.mu.RLock()
-		for _, s := range sh.registry.byHash {
-			for ; s != nil; s = s.next {
-				for d := s.data; d != nil; d = d.prev {
-					mint, maxt = min(mint, d.mint), max(maxt, d.maxt)
-				}
-			}
-		}
-		sh.mu.RUnlock()
-		sh.registry.RUnlock()
-	}
-	return mint, maxt
-}
+// TimeRange bounds the times of the samples, deleted ones included; mint > maxt
+// when there were none.
+func (g *Generation) TimeRange() (mint, maxt int64) { return g.mint.Load(), g.maxt.Load() }
