@@ -43,6 +43,12 @@ func (db *DB) flushLocked(ctx context.Context, seal bool) error {
 			return err
 		}
 	}
+	defer db.releaseLog()
+	return db.flushSealed(ctx)
+}
+
+// flushSealed writes out the sealed generations. jobs must be held.
+func (db *DB) flushSealed(ctx context.Context) error {
 	for {
 		s := db.acquire()
 		var oldest *liveGen
@@ -122,13 +128,17 @@ func (db *DB) flushGeneration(ctx context.Context, g *liveGen) error {
 	if err := db.publish(made, g); err != nil {
 		return err
 	}
-	if err := db.log.Release(g.sealedAt); err != nil {
-		db.opts.Events.backgroundErr("remove log", err)
-	}
 	db.collectSeries()
 	info.Took = time.Since(began)
 	db.opts.Events.flushed(info)
 	return nil
+}
+
+// releaseLog removes the segments of the log that parts have all of.
+func (db *DB) releaseLog() {
+	if err := db.log.Release(db.manifest.State().FlushedSeq); err != nil {
+		db.opts.Events.backgroundErr("remove log", err)
+	}
 }
 
 // publish puts new parts in the place of the generation they came from.

@@ -189,6 +189,7 @@ func (db *DB) replay(flushed uint64) error {
 	if _, err := db.log.Rotate(); err != nil {
 		return fmt.Errorf("begin log segment: %w", err)
 	}
+	db.releaseLog()
 	db.stats.replayed.Store(r.samples)
 	db.opts.Events.replayed(ReplayInfo{Frames: r.frames, Samples: r.samples, Torn: torn, Took: time.Since(began)})
 	return nil
@@ -211,6 +212,10 @@ func (r *replayer) frame(f wal.Frame) error {
 	if f.Segment != r.segment || r.series == nil {
 		r.segment, r.series = f.Segment, map[uint64]*Series{}
 	}
+	if f.Old { // its samples are in parts, but newer frames may use its series
+		r.define(f)
+		return nil
+	}
 	r.frames++
 	switch f.Type {
 	case record.TypeBatch:
@@ -226,24 +231,46 @@ func (r *replayer) frame(f wal.Frame) error {
 		return nil
 	}
 	r.db.sealAt(f.Seq)
-	return r.db.flushLocked(context.Background(), false)
+	return r.db.flushSealed(context.Background())
+}
+
+// define takes the series of a frame without its samples.
+func (r *replayer) define(f wal.Frame) {
+	if f.Type != record.TypeBatch {
+		return
+	}
+	r.decode(f)
+	for r.dec.Next() {
+		if r.dec.Item().Kind == record.KindSeries {
+			r.item(r.dec.Item())
+		}
+	}
+	r.noteDamage(f)
 }
 
 func (r *replayer) apply(f wal.Frame) {
-	if r.dec == nil {
-		r.dec = record.NewDecoder(nil)
-	}
-	r.dec.Reset(f.Payload)
+	r.decode(f)
 	r.batch = r.batch[:0]
 	for r.dec.Next() {
 		r.item(r.dec.Item())
 	}
-	if err := r.dec.Err(); err != nil {
-		r.db.opts.Events.corrupted(fmt.Errorf("log segment %d at offset %d: %w", f.Segment, f.Offset, err))
-	}
+	r.noteDamage(f)
 	r.group.Arrange(r.batch)
 	r.db.head.Enqueue(f.Seq, &r.group)
 	r.db.head.Drain(&r.group)
+}
+
+func (r *replayer) decode(f wal.Frame) {
+	if r.dec == nil {
+		r.dec = record.NewDecoder(nil)
+	}
+	r.dec.Reset(f.Payload)
+}
+
+func (r *replayer) noteDamage(f wal.Frame) {
+	if err := r.dec.Err(); err != nil {
+		r.db.opts.Events.corrupted(fmt.Errorf("log segment %d at offset %d: %w", f.Segment, f.Offset, err))
+	}
 }
 
 func (r *replayer) item(it *record.Item) {

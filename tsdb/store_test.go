@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand"
 	"path"
 	"strings"
 	"sync"
@@ -343,6 +344,26 @@ func TestViewOutlivesFlushMergeAndDelete(t *testing.T) {
 	v.Close()
 	v.Close() // harmless
 	require.Empty(t, dump(t, db, 0, t0+day))
+}
+
+// A kill in the middle of reading the log, after some of a segment was flushed,
+// costs nothing: what defines a series may stand before the flushed frame.
+func TestKilledWhileReadingTheLog(t *testing.T) {
+	mem := vfs.NewMem()
+	opts := tsdb.Options{FS: mem, MinFree: -1, Sync: tsdb.SyncAlways()}
+	db := openStore(t, opts)
+	for i := range int64(200) {
+		add(t, db, labels.FromStrings("__name__", "m", "i", fmt.Sprint(i%5)), tsdbtest.Sample{T: t0 + i, V: float64(i)})
+	}
+	want := dump(t, db, 0, t0+day)
+	for range 3 { // each reads the log with a flush every few frames, and is killed
+		mem = mem.CrashClone(rand.New(rand.NewSource(1)), 1)
+		opts.FS, opts.FlushBytes, opts.MemoryBudget = mem, 3000, 1<<30
+		opts.Events = &tsdb.Events{Corrupted: func(err error) { t.Error(err) }, BackgroundErr: func(job string, err error) { t.Error(job, err) }}
+		db = openStore(t, opts)
+		require.NotEmpty(t, db.Parts())
+		require.Equal(t, want, dump(t, db, 0, t0+day))
+	}
 }
 
 // Writers, readers, flushes, merges and deletes at once: every acknowledged

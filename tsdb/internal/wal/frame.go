@@ -27,6 +27,9 @@ type Frame struct {
 	Type    uint8
 	Flags   uint8
 	Payload []byte // valid during the call only
+	// Old says that Seq is not above what Replay was to start after. Such a frame
+	// is handed over where newer ones of its segment may build on it.
+	Old bool
 
 	Segment uint64 // number of the segment that holds it
 	Offset  int64  // of its first byte there

@@ -9,8 +9,9 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
-// Replay calls fn for every frame with a number above after, in order, and
-// makes the log ready for Append. It is called once, before the first Append;
+// Replay calls fn for every frame with a number above after, and for the older
+// ones in the same segments, marked Old; in order. It makes the log ready for
+// Append. It is called once, before the first Append;
 // after an error it may be called again.
 //
 // A tail of the newest segment without a sound frame in it is what a crash

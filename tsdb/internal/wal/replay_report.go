@@ -49,8 +49,8 @@ type SegmentInfo struct {
 // ReplayReport says what a walk over a log found.
 type ReplayReport struct {
 	Segments []SegmentInfo
-	Frames   uint64 // handed to the caller
-	Skipped  uint64 // sound, but not asked for
+	Frames   uint64 // sound ones above the number to start after
+	Skipped  uint64 // sound ones up to it
 	LastSeq  uint64 // the highest sequence number met
 
 	// Torn is the tail of the newest segment after its last sound frame, if

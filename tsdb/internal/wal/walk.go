@@ -239,16 +239,17 @@ func (w *segmentWalk) frame(h frameHeader) error {
 		info.FirstSeq = h.seq
 	}
 	info.LastSeq = max(info.LastSeq, h.seq)
-	if h.seq <= w.after {
-		w.report.Skipped++
-		return nil
-	}
+	old := h.seq <= w.after
 	payload, err := w.r.payload(off, h)
 	if err != nil {
 		return err
 	}
-	w.report.Frames++
-	return w.fn(Frame{Seq: h.seq, Type: h.typ, Flags: h.flags, Payload: payload, Segment: w.number, Offset: off})
+	if old {
+		w.report.Skipped++
+	} else {
+		w.report.Frames++
+	}
+	return w.fn(Frame{Old: old, Seq: h.seq, Type: h.typ, Flags: h.flags, Payload: payload, Segment: w.number, Offset: off})
 }
 
 // damage skips to the next sound frame behind w.off.
