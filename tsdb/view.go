@@ -208,14 +208,27 @@ func (v *View) Len() int { return len(v.series) }
 func (v *View) Labels(i int) labels.Labels { return v.series[i].lset }
 
 // Cursor returns a new cursor over the samples of series i inside [mint, maxt],
-// which is limited to the range of the Select. There may be none.
+// which is limited to the range of the Select. There may be none. Histograms
+// whose sender left the counter reset hint open are marked as no reset where
+// they do not follow one.
 func (v *View) Cursor(i int, mint, maxt int64) *Cursor {
 	mint, maxt = max(mint, v.mint), min(maxt, v.maxt)
+	s := &v.series[i]
+	return &Cursor{c: block.ResolveHints(s.cursor(mint, maxt), func() block.Cursor {
+		return s.cursor(mint-hintLookback, mint-1)
+	})}
+}
+
+// hintLookback is how far back the sample before a cursor's first is looked for,
+// in milliseconds: what a scrape interval may be.
+const hintLookback = 60 * 60 * 1000
+
+func (s *viewSeries) cursor(mint, maxt int64) block.Cursor {
 	var cs []block.Cursor
-	for _, s := range v.series[i].sources {
-		cs = append(cs, s.cursors(mint, maxt)...)
+	for _, src := range s.sources {
+		cs = append(cs, src.cursors(mint, maxt)...)
 	}
-	return &Cursor{c: block.Merge(cs)}
+	return block.Merge(cs)
 }
 
 // Close lets go of what the View holds. It may be called more than once.

@@ -137,19 +137,11 @@ func (d *seriesData) appendRun(s *Sample) int {
 	}
 	switch r.kind {
 	case block.KindHistogram:
-		h := s.H
-		if n := len(r.hists); n > 0 {
-			h = resolveHint(r.hists[n-1], h)
-		}
-		r.hists = append(r.hists, h)
-		size += histBytes(h, nil)
+		r.hists = append(r.hists, s.H)
+		size += histBytes(s.H, nil)
 	case block.KindFloatHistogram:
-		h := s.FH
-		if n := len(r.fhists); n > 0 {
-			h = resolveFloatHint(r.fhists[n-1], h)
-		}
-		r.fhists = append(r.fhists, h)
-		size += histBytes(nil, h)
+		r.fhists = append(r.fhists, s.FH)
+		size += histBytes(nil, s.FH)
 	default:
 		r.floats = append(r.floats, s.V)
 	}
@@ -275,6 +267,17 @@ func (r *run) without(inside func(int64) bool) *run {
 		return nil
 	}
 	return out
+}
+
+// unknownAfterHole makes the hint of the first histogram at or after index i
+// unknown, since the sample before it is gone.
+func (r *run) unknownAfterHole(i int) {
+	if i < len(r.hists) {
+		r.hists[i] = unhinted(r.hists[i])
+	}
+	if i < len(r.fhists) {
+		r.fhists[i] = unhintedFloat(r.fhists[i])
+	}
 }
 
 // measure finds mint and maxt anew.
