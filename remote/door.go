@@ -70,6 +70,9 @@ var apiPaths = []struct {
 	{"export", []string{http.MethodGet, http.MethodPost}},
 }
 
+// protocolPaths are those with paths of their own below them.
+var protocolPaths = []string{"/api/v1/import/prometheus/", "/api/v1/influx/"}
+
 // New returns a Door that is not ready yet.
 func New(opts Options) (*Door, error) {
 	if opts.Registry == nil {
@@ -94,7 +97,12 @@ func New(opts Options) (*Door, error) {
 	}
 	a.Register(d.mux, "")
 	a.Register(d.mux, "/prometheus")
-	d.mux.Handle("/", meter.instrument("protocol", http.HandlerFunc(d.protocol)))
+	protocol := meter.instrument("protocol", http.HandlerFunc(d.protocol))
+	for _, path := range protocolPaths {
+		d.mux.Handle(path, protocol)
+		d.mux.Handle("/prometheus"+path, protocol)
+	}
+	d.mux.Handle("/", protocol)
 	return d, nil
 }
 

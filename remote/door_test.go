@@ -86,6 +86,7 @@ func TestDoorRoutesEveryProtocol(t *testing.T) {
 	f("GET", "/ping", "", 204)
 	f("POST", "/api/v1/import", `{"metric":{"__name__":"imported"},"values":[1],"timestamps":[1700000000000]}`, 204)
 	f("POST", "/api/v1/import/prometheus", "text_metric 3 1700000000000", 204)
+	f("POST", "/api/v1/import/prometheus/metrics/job/j1", "text_metric3 3 1700000000000", 200)
 	f("POST", "/prometheus/api/v1/import/prometheus", "text_metric2 3 1700000000000", 204)
 	for _, prefix := range []string{"", "/prometheus"} {
 		require.Contains(t, f("GET", prefix+"/api/v1/query?query=weather_temp", "", 200), `"21.5"`)

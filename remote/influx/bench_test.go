@@ -49,6 +49,9 @@ func warmSession(t testing.TB, d *door, path, lines string) *session {
 
 // In steady state neither the fast way nor the plain grammar allocates.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("pools drop what they are given under the race detector")
+	}
 	d := openDoor(t, Options{})
 	lines := cpuLines(10, 10) + "weather,place=z\\ ü temp=1.5,text=\"a\nb\",ok=t,n=3u 1451606400000000000\n"
 	path := "/write?db=bench&extra_label=dc=x"
