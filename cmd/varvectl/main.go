@@ -1,0 +1,114 @@
+// Command varvectl looks into the folder of a store, stopped or running: its
+// parts, its log, its index and its manifest. It never writes there.
+//
+// It exits with 0 when all is sound, with 1 when it found damage or could not
+// look, and with 2 when it was called the wrong way.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/version"
+
+	"github.com/varvedb/varve/tsdb/inspect"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is main but for the process around it. It returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	out := bufio.NewWriterSize(stdout, 64<<10)
+	e := &env{out: out}
+	_, err := newApp(e, stderr).Parse(args)
+	if flushErr := out.Flush(); err == nil {
+		err = flushErr
+	}
+	var looked *lookError
+	switch {
+	case e.done:
+		return e.code
+	case err == nil:
+		return 0
+	case errors.As(err, &looked):
+		fmt.Fprintf(stderr, "varvectl: %v\n", looked.error)
+		return 1
+	}
+	fmt.Fprintf(stderr, "varvectl: %v\n", err)
+	return 2
+}
+
+func newApp(e *env, stderr io.Writer) *kingpin.Application {
+	app := kingpin.New("varvectl", "Look into the folder of a varve store, stopped or running. Nothing is written there.")
+	app.Version(version.Print("varvectl"))
+	app.HelpFlag.Short('h')
+	app.UsageWriter(usageWriter{e})
+	app.ErrorWriter(stderr)
+	app.Terminate(func(code int) {
+		if !e.done {
+			e.done, e.code = true, code
+		}
+	})
+	app.Flag("storage.path", "Folder of the store.").Default("./data").Envar("VARVE_STORAGE_PATH").StringVar(&e.path)
+	part := app.Command("part", "The immutable folders that samples are in.")
+	partLs(part, e)
+	partVerify(part, e)
+	partDump(part, e)
+	wal := app.Command("wal", "The log of what is not in parts yet.")
+	walLs(wal, e)
+	walDump(wal, e)
+	walVerify(wal, e)
+	indexStats(app.Command("index", "The series of each part."), e)
+	manifestShow(app.Command("manifest", "The list of what is live."), e)
+	dbCheck(app.Command("db", "The store as a whole."), e)
+	return app
+}
+
+// env is what the commands share.
+type env struct {
+	path string
+	out  io.Writer
+
+	// done says that kingpin printed help or the version, which is all that was
+	// asked for, and code what to exit with.
+	done bool
+	code int
+}
+
+// usageWriter drops what kingpin prints once it was done: it expects that the
+// process has ended by then, and prints help again.
+type usageWriter struct{ *env }
+
+func (w usageWriter) Write(p []byte) (int, error) {
+	if w.done {
+		return len(p), nil
+	}
+	return w.out.Write(p)
+}
+
+// lookError is an error of looking, not of the command line.
+type lookError struct{ error }
+
+// Unwrap returns the error itself.
+func (e *lookError) Unwrap() error { return e.error }
+
+// action makes a command call look with the store.
+func (e *env) action(look func(s *inspect.Store) error) kingpin.Action {
+	return func(*kingpin.ParseContext) error {
+		if e.done {
+			return nil
+		}
+		s, err := inspect.Open(e.path)
+		if err == nil {
+			err = look(s)
+		}
+		if err != nil {
+			return &lookError{err}
+		}
+		return nil
+	}
+}
