@@ -124,7 +124,7 @@ func (b *Batch) Exemplar(s *Series, e exemplar.Exemplar) error {
 		return b.timeError(s, e.Ts)
 	}
 	e.Labels = e.Labels.Copy()
-	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindExemplar, T: e.Ts, Exemplar: e})
+	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindExemplar, T: e.Ts, Exemplar: &e})
 	return nil
 }
 
@@ -254,7 +254,7 @@ func (b *Batch) encode(segment uint64) {
 		case head.KindFloatHistogram:
 			b.enc.FloatHistogram(ref, s.ST, s.T, s.FH)
 		case head.KindExemplar:
-			b.enc.Exemplar(ref, s.Exemplar)
+			b.enc.Exemplar(ref, *s.Exemplar)
 		default:
 			b.enc.Float(ref, s.ST, s.T, s.V)
 		}

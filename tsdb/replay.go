@@ -290,14 +290,15 @@ func (r *replayer) item(it *record.Item) {
 		return
 	}
 	s = r.db.head.Revive(s)
-	sample := head.Sample{Series: s, ST: it.ST, T: it.T, V: it.Value, H: it.Histogram, FH: it.FloatHistogram, Exemplar: it.Exemplar}
+	sample := head.Sample{Series: s, ST: it.ST, T: it.T, V: it.Value, H: it.Histogram, FH: it.FloatHistogram}
 	switch it.Kind {
 	case record.KindHistogram:
 		sample.Kind = head.KindHistogram
 	case record.KindFloatHistogram:
 		sample.Kind = head.KindFloatHistogram
 	case record.KindExemplar:
-		sample.Kind = head.KindExemplar
+		x := it.Exemplar
+		sample.Kind, sample.Exemplar = head.KindExemplar, &x
 	}
 	if sample.Kind != head.KindExemplar {
 		r.samples++

@@ -210,7 +210,7 @@ func TestExemplars(t *testing.T) {
 	h := New()
 	s, _ := h.Register(labels.FromStrings("a", "1"))
 	x := exemplar.Exemplar{Labels: labels.FromStrings("t", "1"), Value: 1, Ts: 5, HasTs: true}
-	sample := Sample{Series: s, Kind: KindExemplar, T: 5, Exemplar: x}
+	sample := Sample{Series: s, Kind: KindExemplar, T: 5, Exemplar: &x}
 	put(h, 1, sample, sample)
 	var got []exemplar.Exemplar
 	h.Exemplars([]*Generation{h.Active()}, 0, 10, nil, func(_ *Generation, _ labels.Labels, xs []exemplar.Exemplar) {

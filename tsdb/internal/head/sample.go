@@ -37,5 +37,5 @@ type Sample struct {
 	V        float64
 	H        *histogram.Histogram
 	FH       *histogram.FloatHistogram
-	Exemplar exemplar.Exemplar
+	Exemplar *exemplar.Exemplar
 }

@@ -78,7 +78,7 @@ type lateSample struct {
 func (d *seriesData) append(s *Sample) int {
 	switch {
 	case s.Kind == KindExemplar:
-		return d.appendExemplar(s.Exemplar)
+		return d.appendExemplar(*s.Exemplar)
 	case d.mint > d.maxt || s.T > d.maxt:
 		if d.mint > d.maxt {
 			d.mint = s.T
