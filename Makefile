@@ -5,7 +5,8 @@
 #   make build        build bin/varve and bin/varvectl
 #   make test         what a change has to pass: format, vet, tests, a short e2e
 #   make race         all tests under the race detector
-#   make fuzz         every fuzz target for FUZZTIME=60s; FUZZ=Name picks some
+#   make fuzz         every fuzz target for FUZZTIME=60s; FUZZ=Name picks some.
+#                     Fails too if a target accepts none of its inputs
 #   make e2e          everything end to end, with a real Prometheus (minutes to build once)
 #   make torture      cut the power in process, and kill the server ROUNDS=20 times
 #   make bench        benchmarks; BASE=file compares with the output of another run
@@ -85,12 +86,16 @@ race:
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
 
 fuzz:
-	@list=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
+	@mkdir -p bin && : >bin/fuzz-counts.txt; \
+	list=$$($(GO) test -list '^Fuzz' ./...) || { echo "$$list"; exit 1; }; \
 	echo "$$list" | awk '/^Fuzz/ { n[++k] = $$1 } /^ok/ { for (i = 1; i <= k; i++) print n[i], $$2; k = 0 }' | grep -E '$(FUZZ)' | \
 	while read -r target package; do \
 		echo "--- $$package $$target for $(FUZZTIME)"; \
-		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -v "$$package" </dev/null || exit 1; \
-	done
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -v "$$package" </dev/null | tee bin/fuzz.txt; \
+		tail -n 1 bin/fuzz.txt | grep -q '^ok' || exit 1; \
+		counts=$$(grep -o "$$target: .* accepted$$" bin/fuzz.txt) || { echo "$$package $$target counts no inputs"; exit 1; }; \
+		echo "$$package $$counts" >>bin/fuzz-counts.txt; \
+	done && cat bin/fuzz-counts.txt
 
 e2e: build
 	cd e2e && VARVE_BIN=$(VARVE) $(GO) test -count=1 -timeout 80m ./...

@@ -164,7 +164,7 @@ func (d *driver) check() {
 // store answers as the model does, bit for bit.
 func TestStoreEqualsModel(t *testing.T) {
 	seeds := uint64(60)
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		seeds = 10
 	}
 	for seed := range seeds {

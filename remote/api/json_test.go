@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/remote/api/apitest"
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 // slowFloat is appendFloat without its shortcut for whole numbers.
@@ -78,7 +79,9 @@ func FuzzStrings(f *testing.F) {
 	for _, s := range []string{"", "a", "<&>", "\"\\\n\r\t\b\f\x00\x1f\x7f", "é\u2028\u2029😀", "\xff\xfe", "a\xc3"} {
 		f.Add(s)
 	}
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, s string) {
+		tally.Input()
 		want := strings.ToValidUTF8(s, "\ufffd")
 		if !utf8.ValidString(s) {
 			want = ""
@@ -90,6 +93,7 @@ func FuzzStrings(f *testing.F) {
 		require.NoError(t, json.Unmarshal(appendString(nil, s), &got))
 		require.Equal(t, want, got)
 		if utf8.ValidString(s) {
+			tally.Accepted()
 			require.NoError(t, json.Unmarshal(appendPlainString(nil, s), &got))
 			require.Equal(t, s, got)
 		}
@@ -102,13 +106,19 @@ func FuzzTimes(f *testing.F) {
 	for _, s := range []string{"0", "1700000000.433", "-1e300", "NaN", "2023-11-14T22:13:20.433Z", "1h30m", "15s", "-292273086-05-16T16:47:06Z"} {
 		f.Add(s)
 	}
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, s string) {
-		if at, err := parseTime(s); err == nil {
+		tally.Input()
+		at, err := parseTime(s)
+		if err == nil {
 			require.False(t, at.Before(minTime()), s)
 			require.False(t, at.After(maxTime()), s)
 		}
-		_, _ = parseDuration(s)
-		_, _ = parseLimit(s)
+		_, errDuration := parseDuration(s)
+		_, errLimit := parseLimit(s)
+		if err == nil || errDuration == nil || errLimit == nil {
+			tally.Accepted()
+		}
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -15,14 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/remote/importer"
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
-
-// accepted counts inputs and says at the end how many there were.
-func accepted(f *testing.F) *atomic.Int64 {
-	n := new(atomic.Int64)
-	f.Cleanup(func() { f.Logf("accepted %d inputs", n.Load()) })
-	return n
-}
 
 // FuzzImportJSON: what is stored is what encoding/json reads from the line.
 func FuzzImportJSON(f *testing.F) {
@@ -34,8 +27,9 @@ func FuzzImportJSON(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	n := accepted(f)
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, line string) {
+		tally.Input()
 		line, _, _ = strings.Cut(line, "\n")
 		m := newModel()
 		rec := post(importer.New(m, importer.Options{}), jsonPath, line)
@@ -43,7 +37,7 @@ func FuzzImportJSON(f *testing.F) {
 		if rec.Code != http.StatusNoContent || strings.TrimSpace(line) == "" {
 			return
 		}
-		n.Add(1)
+		tally.Accepted()
 		want, ok := slowJSON(t, line)
 		if !ok {
 			return // encoding/json has its own idea of equal names
@@ -103,15 +97,16 @@ func FuzzImportText(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	n := accepted(f)
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, body string) {
+		tally.Input()
 		m := newModel()
 		rec := post(importer.New(m, importer.Options{}), textPath, body)
 		require.Contains(t, []int{http.StatusNoContent, http.StatusBadRequest}, rec.Code)
 		if len(m.series) == 0 {
 			return
 		}
-		n.Add(1)
+		tally.Accepted()
 		for _, s := range m.series {
 			require.NotEmpty(t, s.lset.Get(labels.MetricName))
 			s.lset.Range(func(l labels.Label) {

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/varvedb/varve/remote/influx/influxtest"
 	"github.com/varvedb/varve/tsdb"
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 // lineSeeds are bodies of all kinds.
@@ -49,16 +49,16 @@ func seed(f *testing.F) {
 // reading in pieces to the reading at once.
 func FuzzParse(f *testing.F) {
 	seed(f)
-	var accepted atomic.Int64
+	tally := fuzztally.New(f)
 	const renew = 5_000
 	var whole, pieces *door
 	runs := 0
 	f.Cleanup(func() {
 		whole.discard()
 		pieces.discard()
-		f.Logf("accepted %d lines", accepted.Load())
 	})
 	f.Fuzz(func(t *testing.T, body []byte) {
+		tally.Input()
 		if runs++; runs%renew == 1 {
 			whole.discard()
 			pieces.discard()
@@ -75,7 +75,9 @@ func FuzzParse(f *testing.F) {
 		require.Equal(t, cold.Body.String(), warm.Body.String())
 		require.Equal(t, cold.Code, inPieces.Code)
 		require.Equal(t, cold.Body.String(), inPieces.Body.String())
-		accepted.Add(int64(checkTwins(t, whole, path, body)))
+		if checkTwins(t, whole, path, body) > 0 {
+			tally.Accepted()
+		}
 	})
 }
 
@@ -138,10 +140,10 @@ func FuzzBody(f *testing.F) {
 			f.Add(uint8(i+1), encode(f, encodings[i], []byte(s)))
 		}
 	}
-	var accepted atomic.Int64
-	f.Cleanup(func() { f.Logf("accepted %d bodies", accepted.Load()) })
+	tally := fuzztally.New(f)
 	d := openDoor(f, Options{MaxBodyBytes: 1 << 16, MaxLineBytes: 1 << 10})
 	f.Fuzz(func(t *testing.T, encoding uint8, body []byte) {
+		tally.Input()
 		req := httptest.NewRequest("POST", "/write", bytes.NewReader(body))
 		if encoding > 0 {
 			req.Header.Set("Content-Encoding", encodings[int(encoding-1)%len(encodings)])
@@ -149,7 +151,7 @@ func FuzzBody(f *testing.F) {
 		w := d.send(req)
 		require.Contains(t, []int{204, 400, 413}, w.Code)
 		if w.Code == 204 {
-			accepted.Add(1)
+			tally.Accepted()
 		}
 	})
 }

@@ -3,5 +3,5 @@
 package influx
 
 // raceDetector says that the race detector is on: sync.Pool then drops what it
-// is given now and then, so that steady state allocates.
+// is given now and then, so that steady state allocates, and everything is slow.
 const raceDetector = true

@@ -2,7 +2,6 @@ package read_test
 
 import (
 	"net/http"
-	"sync/atomic"
 	"testing"
 
 	"github.com/gogo/protobuf/proto"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/remote/read"
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 // FuzzReadRequest: any body is answered, and what is accepted gets the results
@@ -29,9 +29,9 @@ func FuzzReadRequest(f *testing.F) {
 		f.Add(snappy.Encode(nil, raw), false)
 	}
 	h := read.New(twoSeries(), read.Options{})
-	var accepted atomic.Int64
-	f.Cleanup(func() { f.Logf("accepted %d inputs", accepted.Load()) })
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, body []byte, compress bool) {
+		tally.Input()
 		raw := body
 		if compress {
 			body = snappy.Encode(nil, raw)
@@ -43,7 +43,7 @@ func FuzzReadRequest(f *testing.F) {
 		if rec.Code != http.StatusOK {
 			return
 		}
-		accepted.Add(1)
+		tally.Accepted()
 		var want prompb.ReadRequest
 		if proto.Unmarshal(raw, &want) != nil {
 			return // gogo refuses what this decoder skips: fields it does not know

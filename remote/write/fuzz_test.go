@@ -1,13 +1,14 @@
 package write
 
 import (
-	"sync/atomic"
 	"testing"
 
 	"github.com/golang/snappy"
 	"github.com/prometheus/prometheus/prompb"
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
 	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 // FuzzHandler: whatever a message holds, the answer is a 204 or a 400, it is the
@@ -21,9 +22,9 @@ func FuzzHandler(f *testing.F) {
 	f.Add(true, marshal(f, newV2().series(writev2.TimeSeries{Histograms: []writev2.Histogram{writev2.FromIntHistogram(1, 2, validHistogram())},
 		Metadata: writev2.Metadata{Type: 1, HelpRef: 1}}, "__name__", "h").build()))
 	f.Add(false, marshal(f, &prompb.WriteRequest{Metadata: []prompb.MetricMetadata{{MetricFamilyName: "f", Help: "h"}}}))
-	var accepted atomic.Int64
-	f.Cleanup(func() { f.Logf("accepted %d inputs", accepted.Load()) })
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, isV2 bool, msg []byte) {
+		tally.Input()
 		m := newModel()
 		h := newHandler(m.batch, Options{})
 		contentType := typeV1
@@ -37,7 +38,7 @@ func FuzzHandler(f *testing.F) {
 		require.Equal(t, first.Code, second.Code)
 		require.Zero(t, h.Stats().InFlightBytes)
 		if first.Code == 204 {
-			accepted.Add(1)
+			tally.Accepted()
 		}
 	})
 }

@@ -3,22 +3,15 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
-	"sync/atomic"
 	"testing"
 
 	"github.com/golang/snappy"
 	"github.com/prometheus/prometheus/prompb"
 	writev2 "github.com/prometheus/prometheus/prompb/io/prometheus/write/v2"
 	"github.com/stretchr/testify/require"
-)
 
-// counted returns a counter that is reported at the end: a target that accepts
-// nothing tests nothing.
-func counted(f *testing.F) *atomic.Int64 {
-	var n atomic.Int64
-	f.Cleanup(func() { f.Logf("accepted %d inputs", n.Load()) })
-	return &n
-}
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
+)
 
 // isExpected reports whether err is one that Decode and the walkers promise.
 func isExpected(err error) bool {
@@ -34,14 +27,15 @@ func FuzzWriteV1(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(msg)
 	}
-	accepted := counted(f)
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, msg []byte) {
+		tally.Input()
 		got, err := dumpV1(msg)
 		if err != nil {
 			require.True(t, isExpected(err), "%v", err)
 			return
 		}
-		accepted.Add(1)
+		tally.Accepted()
 		var req prompb.WriteRequest
 		require.NoError(t, req.Unmarshal(msg))
 		require.Equal(t, dumpV1Oracle(&req), got)
@@ -54,14 +48,15 @@ func FuzzWriteV2(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(msg)
 	}
-	accepted := counted(f)
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, msg []byte) {
+		tally.Input()
 		got, err := dumpV2(msg)
 		if err != nil {
 			require.True(t, isExpected(err), "%v", err)
 			return
 		}
-		accepted.Add(1)
+		tally.Accepted()
 		var req writev2.Request
 		require.NoError(t, req.Unmarshal(msg))
 		require.Equal(t, dumpV2Oracle(&req), got)
@@ -77,8 +72,9 @@ func FuzzSnappy(f *testing.F) {
 		f.Add(snappy.Encode(nil, msg))
 	}
 	f.Add([]byte{0})
-	accepted := counted(f)
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
+		tally.Input()
 		const limit = 1 << 20
 		got, err := Decode(Snappy, nil, body, limit)
 		// A padded varint in front is the one thing that only golang/snappy takes.
@@ -97,7 +93,7 @@ func FuzzSnappy(f *testing.F) {
 			require.True(t, isExpected(err), "%v", err)
 			return
 		}
-		accepted.Add(1)
+		tally.Accepted()
 		require.LessOrEqual(t, len(got), limit)
 	})
 }
@@ -107,15 +103,16 @@ func FuzzDecode(f *testing.F) {
 	for i, encoding := range encodings {
 		f.Add(uint8(i), encode(f, encoding, []byte("some text, some text, some text")))
 	}
-	accepted := counted(f)
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
+		tally.Input()
 		const limit = 1 << 16
 		got, err := Decode(header(encodings[int(which)%len(encodings)]), nil, body, limit)
 		if err != nil {
 			require.True(t, isExpected(err), "%v", err)
 			return
 		}
-		accepted.Add(1)
+		tally.Accepted()
 		require.LessOrEqual(t, len(got), limit)
 	})
 }

@@ -60,7 +60,11 @@ func TestV2MatchesGeneratedDecoder(t *testing.T) {
 // decoders on which cuts still are messages.
 func TestTruncated(t *testing.T) {
 	var whole, broken int
-	for seed := range uint64(12) {
+	messages := uint64(12)
+	if raceDetector {
+		messages = 3
+	}
+	for seed := range messages {
 		g := seeded(1000 + seed)
 		v1, err := g.v1().Marshal()
 		require.NoError(t, err)
@@ -145,7 +149,11 @@ func TestWalkAllocatesNothing(t *testing.T) {
 // TestNextMatchesNextAny compares the fast path of next with its slow twin.
 func TestNextMatchesNextAny(t *testing.T) {
 	g := seeded(99)
-	for range 200_000 {
+	inputs := 200_000
+	if raceDetector {
+		inputs = 20_000
+	}
+	for range inputs {
 		b := make([]byte, g.IntN(12))
 		for i := range b {
 			b[i] = byte(g.Uint32())

@@ -1,6 +1,7 @@
 package block
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"math"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 // sealed appends the checksum of a page, so that what lies behind it is met.
@@ -87,11 +90,13 @@ func FuzzPage(f *testing.F) {
 	}
 	page := e.AppendPage(nil)
 	f.Add(page[:len(page)-4])
-	accepted := 0
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		accepted += requireSound(t, sealed(body))
+		tally.Input()
+		if requireSound(t, sealed(body)) > 0 {
+			tally.Accepted()
+		}
 	})
-	f.Logf("accepted %d blocks", accepted)
 }
 
 // FuzzStreams decodes any streams of a block.
@@ -100,21 +105,25 @@ func FuzzStreams(f *testing.F) {
 	for _, s := range fuzzSpans() {
 		_, err := e.AddSpan(s)
 		require.NoError(f, err)
-		f.Add(e.page.head, e.page.tokens, e.page.bits)
+		f.Add(bytes.Clone(e.page.head), bytes.Clone(e.page.tokens), bytes.Clone(e.page.bits)) // the encoder uses them again
 		require.Positive(f, requireSound(&testing.T{}, rawPage(e.page.head, e.page.tokens, e.page.bits)))
 		e.Reset()
 	}
-	accepted := 0
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, head, tokens, bits []byte) {
-		accepted += requireSound(t, rawPage(head, tokens, bits))
+		tally.Input()
+		if requireSound(t, rawPage(head, tokens, bits)) > 0 {
+			tally.Accepted()
+		}
 	})
-	f.Logf("accepted %d blocks", accepted)
 }
 
 // FuzzFloats encodes any values.
 func FuzzFloats(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\xf0?"), int64(10), false)
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, b []byte, step int64, decimals bool) {
+		tally.Input()
 		var values []float64
 		for len(b) >= 8 && len(values) < MaxSamples {
 			u := binary.LittleEndian.Uint64(b)
@@ -129,6 +138,7 @@ func FuzzFloats(f *testing.F) {
 		if check(s) != nil {
 			return
 		}
+		tally.Accepted()
 		requireRoundTrip(t, s)
 	})
 }

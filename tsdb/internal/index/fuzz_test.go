@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/tsdb/internal/index/section"
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 // reseal writes the sections of a segment anew with one of them changed, so
@@ -43,8 +44,9 @@ func FuzzOpen(f *testing.F) {
 		f.Add(byte(id), uint16(9), []byte{0xff, 2})
 		f.Add(byte(id), uint16(0), []byte{})
 	}
-	accepted := 0
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, id byte, at uint16, patch []byte) {
+		tally.Input()
 		b := reseal(t, base, uint64(id), func(b []byte) []byte {
 			copy(b[min(int(at), len(b)):], patch)
 			return b
@@ -53,10 +55,9 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		accepted++
+		tally.Accepted()
 		exercise(t, s)
 	})
-	f.Logf("accepted %d inputs", accepted)
 }
 
 func exercise(t *testing.T, s *Segment) {
@@ -83,8 +84,11 @@ func exercise(t *testing.T, s *Segment) {
 func FuzzOpenBytes(f *testing.F) {
 	f.Add(build(f, randomSets(rand.New(rand.NewPCG(1, 1)), 5)))
 	f.Add([]byte("VIDX"))
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		tally.Input()
 		if s, err := Open(b); err == nil {
+			tally.Accepted()
 			exercise(t, s)
 		}
 	})

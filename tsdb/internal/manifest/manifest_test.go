@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/tsdb/internal/vfs"
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 func mustOpen(t testing.TB, fsys vfs.FS) *Manifest {
@@ -496,16 +497,15 @@ func FuzzDecode(f *testing.F) {
 	f.Add(data[:len(data)-3])
 	f.Add(data[ends[0]:])
 	f.Add([]byte{})
-	accepted, inputs := 0, 0
-	f.Cleanup(func() { f.Logf("%d of %d inputs accepted", accepted, inputs) })
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		inputs++
+		tally.Input()
 		c, err := decodeFile(FileName, b)
 		if err != nil {
 			require.True(t, errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion), "%v", err)
 			return
 		}
-		accepted++
+		tally.Accepted()
 		require.EqualValues(t, len(b), c.size+c.torn)
 		again, err := encodeFile(c.state)
 		require.NoError(t, err)
@@ -523,15 +523,14 @@ func FuzzDecodeRecord(f *testing.F) {
 		f.Add(data[start+recordHeaderSize : end])
 		start = end
 	}
-	accepted, inputs := 0, 0
-	f.Cleanup(func() { f.Logf("%d of %d inputs accepted", accepted, inputs) })
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		inputs++
+		tally.Input()
 		r, err := decodeRecord(b)
 		if err != nil {
 			return
 		}
-		accepted++
+		tally.Accepted()
 		again, err := decodeRecord(appendRecord(nil, r))
 		require.NoError(t, err)
 		require.Equal(t, r, again)

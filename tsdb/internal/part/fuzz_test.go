@@ -3,15 +3,18 @@ package part
 import (
 	"bytes"
 	"errors"
+	"hash/crc32"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index/section"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 // reseal writes the sections of a data file anew with one of them changed, so
@@ -49,19 +52,19 @@ func FuzzTables(f *testing.F) {
 		f.Add(id, uint16(2), []byte{7})
 		f.Add(id, uint16(9), []byte{})
 	}
-	accepted := 0
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, id byte, at uint16, patch []byte) {
+		tally.Input()
 		changed := reseal(t, data, uint64(id), func(b []byte) { copy(b[min(int(at), len(b)):], patch) })
 		overwrite(t, fs, "a/"+DataFile, changed)
 		_, err := readAll(fs, "a")
 		if err == nil {
-			accepted++
+			tally.Accepted()
 			return
 		}
 		require.True(t, errors.Is(err, block.ErrCorrupt) || isVersion(err), "%v", err)
 		require.NotEmpty(t, problems(t, fs, "a"), "%v", err)
 	})
-	f.Logf("accepted %d inputs", accepted)
 }
 
 // FuzzDataFile opens anything at all as the data file of a part.
@@ -70,14 +73,89 @@ func FuzzDataFile(f *testing.F) {
 	f.Add(data)
 	f.Add(data[:len(data)-1])
 	f.Add([]byte("VPRT"))
-	accepted := 0
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		tally.Input()
 		overwrite(t, fs, "a/"+DataFile, b)
 		if _, err := readAll(fs, "a"); err == nil {
-			accepted++
+			tally.Accepted()
 		}
 	})
-	f.Logf("accepted %d inputs", accepted)
+}
+
+// requireRead reads all of a part whose files are not what was written, and
+// holds Verify to the outcome.
+func requireRead(t *testing.T, p *Part, tally *fuzztally.Tally) {
+	defer func() { require.NoError(t, p.Close()) }()
+	_, err := readOpen(p)
+	if err == nil {
+		tally.Accepted()
+		return
+	}
+	require.True(t, errors.Is(err, block.ErrCorrupt) || isVersion(err), "%v", err)
+	found := 0
+	require.NoError(t, p.Verify(func(Problem) { found++ }))
+	require.Positive(t, found, "%v", err)
+}
+
+// FuzzIndexFile opens anything at all as the index of a part, which vouches for
+// its checksum.
+func FuzzIndexFile(f *testing.F) {
+	fs, _ := fuzzPart(f)
+	good, err := vfs.ReadFile(fs, "a/"+IndexFile)
+	require.NoError(f, err)
+	renamed := randomSeries(rand.New(rand.NewPCG(5, 5)), 12, 30)
+	for i := range renamed {
+		renamed[i].lset = labels.NewBuilder(renamed[i].lset).Set("other", "x").Labels()
+	}
+	writePart(f, fs, "b", WriterOptions{}, renamed)
+	other, err := vfs.ReadFile(fs, "b/"+IndexFile)
+	require.NoError(f, err)
+	f.Add(good)
+	f.Add(other)
+	f.Add(good[:len(good)-1])
+	f.Add([]byte{})
+	tally := fuzztally.New(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tally.Input()
+		overwrite(t, fs, "a/"+IndexFile, b)
+		p := openPart(t, fs, "a")
+		p.meta.indexSize, p.meta.indexCRC = uint64(len(b)), uint64(crc32.Checksum(b, castagnoli))
+		requireRead(t, p, tally)
+	})
+}
+
+// FuzzExemplarFile opens an exemplar file of any table and any chunk, whose
+// checksums hold.
+func FuzzExemplarFile(f *testing.F) {
+	fs, _ := fuzzPart(f)
+	good, err := vfs.ReadFile(fs, "a/"+ExemplarFile)
+	require.NoError(f, err)
+	sections, err := section.Open(bytes.NewReader(good), int64(len(good)), exemplarFormat)
+	require.NoError(f, err)
+	table, err := sections.Read(secExemplarTable)
+	require.NoError(f, err)
+	chunk, err := sections.Read(firstChunk)
+	require.NoError(f, err)
+	f.Add(table, chunk)
+	f.Add(table, chunk[:len(chunk)-1])
+	f.Add(section.AppendTable(nil, section.Column{}, section.Column{}), []byte{})
+	f.Add(section.AppendTable(nil, section.Column{Values: []uint64{3}}, section.Column{Values: []uint64{5}}), chunk)
+	tally := fuzztally.New(f)
+	f.Fuzz(func(t *testing.T, table, chunk []byte) {
+		tally.Input()
+		b := exemplarFormat.AppendHeader(nil)
+		var w section.Writer
+		b, err := w.Append(b, 0, secExemplarTable, table)
+		require.NoError(t, err)
+		b, err = w.Append(b, 0, firstChunk, chunk)
+		require.NoError(t, err)
+		b = w.AppendFooter(b, exemplarFormat)
+		overwrite(t, fs, "a/"+ExemplarFile, b)
+		p := openPart(t, fs, "a")
+		p.meta.exemplarSize, p.meta.exemplarCRC = uint64(len(b)), uint64(crc32.Checksum(b[len(b)-footerSize:], castagnoli))
+		requireRead(t, p, tally)
+	})
 }
 
 // FuzzExemplars parses any chunk; what is accepted is written the same again.
@@ -90,8 +168,9 @@ func FuzzExemplars(f *testing.F) {
 		}
 	}
 	f.Add(w.chunk)
-	accepted := 0
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		tally.Input()
 		var first []exemplar.Exemplar
 		series := uint64(0)
 		if walkExemplars(b, func(s uint64, list []exemplar.Exemplar) {
@@ -101,7 +180,7 @@ func FuzzExemplars(f *testing.F) {
 		}) != nil || len(first) == 0 || series > 1<<31 {
 			return
 		}
-		accepted++
+		tally.Accepted()
 		again := exemplarWriter{file: &fileWriter{}}
 		require.NoError(t, again.add(uint32(series), first))
 		got, err := parseExemplars(again.chunk, uint32(series))
@@ -112,5 +191,4 @@ func FuzzExemplars(f *testing.F) {
 			require.Equal(t, first[i].Ts, got[i].Ts)
 		}
 	})
-	f.Logf("accepted %d inputs", accepted)
 }

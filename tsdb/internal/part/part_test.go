@@ -201,6 +201,11 @@ func readAll(fs vfs.FS, dir string) (out []string, err error) {
 			err = closeErr
 		}
 	}()
+	return readOpen(p)
+}
+
+// readOpen is readAll for a part that is open.
+func readOpen(p *Part) (out []string, err error) {
 	seg, err := p.Index()
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
+
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 // awkward values: each must come back with every bit.
@@ -125,14 +127,17 @@ func FuzzDecoder(f *testing.F) {
 	e.Metadata("up", metadata.Metadata{Type: "gauge"})
 	f.Add(e.Bytes())
 	f.Add(AppendTombstone(nil, Tombstone{Matchers: []Matcher{{Name: "a"}}}))
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		tally.Input()
 		var again Encoder
 		d := NewDecoder(b)
 		for d.Next() {
 			encodeItem(&again, d.Item())
 		}
-		if d.Err() != nil {
-			require.ErrorIs(t, d.Err(), ErrCorrupt)
+		err := d.Err()
+		if err != nil {
+			require.ErrorIs(t, err, ErrCorrupt)
 		} else {
 			var third Encoder
 			d = NewDecoder(again.Bytes())
@@ -142,7 +147,11 @@ func FuzzDecoder(f *testing.F) {
 			require.NoError(t, d.Err())
 			require.Equal(t, again.Bytes(), third.Bytes())
 		}
-		if ts, err := DecodeTombstone(b); err == nil {
+		ts, errTombstone := DecodeTombstone(b)
+		if err == nil || errTombstone == nil {
+			tally.Accepted()
+		}
+		if errTombstone == nil {
 			back, err := DecodeTombstone(AppendTombstone(nil, ts))
 			require.NoError(t, err)
 			require.Equal(t, ts, back)

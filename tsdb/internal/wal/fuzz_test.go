@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/tsdb/internal/vfs"
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 // encodeSegment is the obvious writer: a header and frames one after the other.
@@ -122,17 +123,16 @@ func FuzzScan(f *testing.F) {
 	f.Add(append(valid[:len(valid):len(valid)], valid...))
 	f.Add([]byte(magic))
 	f.Add([]byte{})
-	accepted, inputs := 0, 0
-	f.Cleanup(func() { f.Logf("%d of %d inputs gave frames", accepted, inputs) })
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		inputs++
+		tally.Input()
 		seqs, _, err := scanBytes(t, data)
 		if err != nil {
 			require.ErrorIs(t, err, ErrVersion)
 			return
 		}
 		if len(seqs) > 0 {
-			accepted++
+			tally.Accepted()
 		}
 		older, report, err := scanBytes(t, data, last)
 		require.NoError(t, err)
@@ -161,10 +161,9 @@ func FuzzDamage(f *testing.F) {
 	f.Add(true, uint16(70), []byte("\xff\xff\xff\xff"))
 	f.Add(false, uint16(firstOffsets[3]), make([]byte, 30))
 	f.Add(false, uint16(firstOffsets[1]+4), []byte("abcdefghijklmnopqrstuvwxyz"))
-	accepted, inputs := 0, 0
-	f.Cleanup(func() { f.Logf("%d of %d inputs did damage", accepted, inputs) })
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, newest bool, at uint16, xor []byte) {
-		inputs++
+		tally.Input()
 		segments := [][]byte{append([]byte(nil), first...), append([]byte(nil), second...)}
 		target, offsets, base := segments[0], firstOffsets, uint64(1)
 		if newest {
@@ -196,7 +195,7 @@ func FuzzDamage(f *testing.F) {
 		}
 		require.Equal(t, want, seqs)
 		if len(touched) > 0 {
-			accepted++
+			tally.Accepted()
 			require.True(t, report.Torn != nil || report.CorruptionCount > 0)
 		}
 	})

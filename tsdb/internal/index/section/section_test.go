@@ -2,6 +2,8 @@ package section
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
 var testFormat = Format{Magic: "TEST", Version: 3}
@@ -38,6 +41,44 @@ func TestSectionsComeBack(t *testing.T) {
 	require.EqualValues(t, HeaderSize+8, f.SectionsBegin())
 	_, err = f.Read(1)
 	require.ErrorIs(t, err, block.ErrCorrupt)
+}
+
+// FuzzFooter opens any table of contents whose checksum is right: what is
+// accepted stays within the file, and its sections are read or named as damaged.
+func FuzzFooter(f *testing.F) {
+	b := testFile(f, testFormat)
+	file, err := Open(bytes.NewReader(b), int64(len(b)), testFormat)
+	require.NoError(f, err)
+	toc := b[file.end : len(b)-footerSize]
+	f.Add(b[HeaderSize:file.end], toc, testFormat.Version)
+	f.Add([]byte{}, []byte{}, testFormat.Version)
+	f.Add(b[HeaderSize:file.end], toc[:len(toc)-1], testFormat.Version)
+	f.Add(b[HeaderSize:file.end], toc, testFormat.Version+1)
+	tally := fuzztally.New(f)
+	f.Fuzz(func(t *testing.T, body, toc []byte, version uint32) {
+		tally.Input()
+		b := append(Format{Magic: testFormat.Magic, Version: version}.AppendHeader(nil), body...)
+		b = append(b, toc...)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(toc)))
+		b = binary.LittleEndian.AppendUint32(b, footerCRC(toc, uint32(len(toc)), version, testFormat.Magic))
+		b = binary.LittleEndian.AppendUint32(b, version)
+		b = append(b, testFormat.Magic...)
+		file, err := Open(bytes.NewReader(b), int64(len(b)), testFormat)
+		if err != nil {
+			require.True(t, errors.Is(err, block.ErrCorrupt) || version > testFormat.Version && errors.Is(err, block.ErrVersion), "%v", err)
+			return
+		}
+		tally.Accepted()
+		require.LessOrEqual(t, file.SectionsBegin(), int64(HeaderSize+len(body)))
+		for _, e := range file.entries {
+			content, err := file.Read(e.id)
+			if err != nil {
+				require.ErrorIs(t, err, block.ErrCorrupt)
+				continue
+			}
+			require.LessOrEqual(t, len(content), maxRatio*len(body))
+		}
+	})
 }
 
 func TestNewerVersionIsRefusedByName(t *testing.T) {
@@ -99,11 +140,14 @@ func TestTablesComeBack(t *testing.T) {
 func FuzzOpenTable(f *testing.F) {
 	f.Add(AppendTable(nil, Column{Values: []uint64{1, 5, 900}}, Column{Values: []uint64{1, 1, 2}, Running: true}), 2)
 	f.Add(AppendTable(nil, Column{}), 1)
+	tally := fuzztally.New(f)
 	f.Fuzz(func(t *testing.T, b []byte, columns int) {
+		tally.Input()
 		table, err := OpenTable(bytes.Clone(b), columns)
 		if err != nil || columns < 1 {
 			return
 		}
+		tally.Accepted()
 		for c := range columns {
 			for row := range min(table.Rows(), 1000) {
 				table.At(c, row)
