@@ -1,0 +1,3 @@
+// Package server tests varve from outside: the real binary, real clients and a
+// real Prometheus, over HTTP only.
+package server

@@ -1,0 +1,258 @@
+package tidy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/varvedb/varve"
+
+// depsRules says which package of the module may import which: "a < b" means
+// that b may import a and all that a may. It is a statement of policy, not a
+// list to be filled up until a build passes: a new arrow needs a reason.
+//
+// A package that no rule names fails the test.
+const depsRules = `
+	# Rooms that know no other: the seam to the disk, the unit of samples, the
+	# meaning of log frames, protobuf and compression, an adapter for a logger.
+	NONE
+	< tsdb/internal/vfs, tsdb/internal/block, tsdb/internal/record,
+	  remote/internal/wire, remote/internal/gokitlog;
+
+	# Files whose content they do not understand: a log and a list.
+	tsdb/internal/vfs < tsdb/internal/wal, tsdb/internal/manifest;
+
+	# Memory: no file, no log, no part.
+	tsdb/internal/block < tsdb/internal/head;
+
+	# Immutable files, from the bottom up.
+	tsdb/internal/block < tsdb/internal/index/section < tsdb/internal/index;
+	tsdb/internal/index, tsdb/internal/vfs < tsdb/internal/part < tsdb/internal/merge;
+
+	# Prometheus' chunks out of spans.
+	tsdb/internal/block < tsdb/chunks;
+
+	# The store introduces the rooms to each other.
+	tsdb/chunks, tsdb/internal/head, tsdb/internal/manifest, tsdb/internal/merge,
+	tsdb/internal/record, tsdb/internal/wal
+	< tsdb < tsdb/tsdbtest;
+
+	# Tools look at the rooms' files without opening the store.
+	tsdb/internal/manifest, tsdb/internal/part, tsdb/internal/record, tsdb/internal/wal
+	< tsdb/inspect;
+
+	# Queries read the store; they know no door.
+	tsdb < promqlx;
+
+	# The doors. They know no sibling.
+	remote/internal/wire < remote/internal/httpbody;
+	tsdb, remote/internal/wire < remote/internal/status;
+	remote/internal/httpbody, remote/internal/status
+	< remote/write, remote/read, remote/influx, remote/importer;
+	promqlx, remote/internal/httpbody, remote/internal/status < remote/api;
+
+	# What tests of several packages share: no library imports them.
+	NONE < remote/api/apitest, remote/influx/influxtest, tsdb/tsdbtest/fuzztally, configs;
+
+	remote/api, remote/write, remote/read, remote/influx, remote/importer, remote/internal/gokitlog
+	< remote
+	< cmd/varve;
+
+	tsdb/inspect < cmd/varvectl;
+`
+
+// foreignRules says who may import packages from outside the module, the
+// standard library among them; what is not named here is free.
+const foreignRules = `
+	# Only the file-system seam opens files, only the door speaks HTTP.
+	net/http/...: remote/... cmd/...
+	os/exec:
+	io/ioutil:
+	log:
+	plugin:
+
+	# One logger, log/slog; go-kit/log where an old library still takes it.
+	github.com/go-kit/log/...: remote/internal/gokitlog
+
+	# Flags are the programs' business.
+	github.com/alecthomas/kingpin/...: cmd/...
+	github.com/prometheus/exporter-toolkit/...: cmd/... configs
+
+	# Generated protobuf code of Prometheus, at the edge that speaks it.
+	github.com/gogo/protobuf/...: remote/read
+
+	# Unmaintained: go.yaml.in/yaml, encoding/json, errors and
+	# google.golang.org/protobuf stand in.
+	gopkg.in/yaml.*:
+	github.com/json-iterator/...:
+	github.com/pkg/errors:
+	github.com/golang/protobuf/...:
+
+	# Licences that are not ours, and what would bring them in.
+	github.com/hashicorp/...:
+	github.com/prometheus/prometheus/storage/remote/...:
+	github.com/prometheus/prometheus/web/...:
+	github.com/prometheus/prometheus/discovery/...:
+	github.com/thanos-io/...:
+	github.com/grafana/grafana/...:
+	github.com/grafana/loki/...:
+	github.com/grafana/mimir*:
+	pgregory.net/rapid:
+`
+
+// storageRules are the foreign rules below tsdb and promqlx: samples and
+// queries meet the operating system in one room.
+const storageRules = `
+	os: tsdb/internal/vfs
+	path/filepath: tsdb tsdb/inspect tsdb/internal/vfs # a folder's name comes in here
+	syscall: tsdb/internal/vfs
+	golang.org/x/sys/...: tsdb/internal/vfs
+	net/...:
+`
+
+// forbiddenModules may not be linked into the programs, by whatever way.
+var forbiddenModules = []string{
+	"github.com/hashicorp/...", "github.com/thanos-io/...", "github.com/grafana/grafana/...",
+	"github.com/grafana/loki/...", "github.com/grafana/mimir*",
+	"github.com/json-iterator/...", "github.com/pkg/errors", "github.com/golang/protobuf",
+	"gopkg.in/yaml.*", "github.com/minio/minio", "pgregory.net/rapid",
+}
+
+// listedPackage is what go list tells of a package.
+type listedPackage struct {
+	ImportPath   string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+	Module       *struct{ Path string }
+}
+
+// name returns the path of a package inside the module.
+func (p *listedPackage) name() string { return local(p.ImportPath) }
+
+func local(importPath string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
+}
+
+func isLocal(importPath string) bool {
+	return importPath == module || strings.HasPrefix(importPath, module+"/")
+}
+
+// goList runs go list in the root of the product's module, for one platform.
+func goList(t *testing.T, goos string, args ...string) []listedPackage {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports,Module"}, args...)...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, stderr.Bytes())
+	}
+	var list []listedPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listedPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatalf("read the output of %s: %v", cmd, err)
+		}
+		list = append(list, p)
+	}
+}
+
+var platforms = []string{"linux", "darwin", "windows"}
+
+func TestDependencies(t *testing.T) {
+	rules, err := parseArrows(depsRules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, goos := range platforms {
+		seen := map[string]bool{}
+		for _, p := range goList(t, goos, "./...") {
+			name := p.name()
+			seen[name] = true
+			if !rules.knows(name) {
+				t.Errorf("%s: no rule names this package", name)
+				continue
+			}
+			for _, dep := range p.Imports {
+				if isLocal(dep) && !rules.allows(name, local(dep)) {
+					t.Errorf("%s imports %s, which no rule allows", name, local(dep))
+				}
+			}
+		}
+		for _, name := range []string{"tsdb", "promqlx", "remote/write", "tsdb/internal/wal"} {
+			if !seen[name] {
+				t.Errorf("go list for %s did not find %s", goos, name)
+			}
+		}
+	}
+}
+
+func TestForeignDependencies(t *testing.T) {
+	everywhere, err := parsePermits(foreignRules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storage, err := parsePermits(storageRules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, goos := range platforms {
+		for _, p := range goList(t, goos, "./...") {
+			name := p.name()
+			for _, dep := range p.Imports {
+				if rule := everywhere.denies(name, dep); rule != "" {
+					t.Errorf("%s imports %s, against the rule %q", name, dep, rule)
+				}
+				if !matchPath("tsdb/...", name) && !matchPath("promqlx/...", name) || isTestHelper(name) {
+					continue
+				}
+				if rule := storage.denies(name, dep); rule != "" {
+					t.Errorf("%s imports %s, against the rule %q", name, dep, rule)
+				}
+			}
+		}
+	}
+}
+
+// TestForeignTestDependencies holds tests to the module rules: what they import
+// is in the product's go.mod too.
+func TestForeignTestDependencies(t *testing.T) {
+	rules, err := parsePermits(foreignRules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range goList(t, "linux", "./...") {
+		for _, dep := range append(p.TestImports, p.XTestImports...) {
+			if !strings.Contains(dep, ".") || matchPath("github.com/gogo/protobuf/...", dep) || matchPath("github.com/go-kit/log/...", dep) {
+				continue // the standard library, and generated messages to compare with
+			}
+			if rule := rules.denies(p.name(), dep); rule != "" {
+				t.Errorf("a test of %s imports %s, against the rule %q", p.name(), dep, rule)
+			}
+		}
+	}
+}
+
+func TestLinkedModules(t *testing.T) {
+	for _, p := range goList(t, "linux", "-deps", "./...") {
+		if p.Module == nil {
+			continue
+		}
+		for _, pattern := range forbiddenModules {
+			if matchPath(pattern, p.Module.Path) {
+				t.Errorf("%s of module %s is linked into the programs", p.ImportPath, p.Module.Path)
+			}
+		}
+	}
+}
