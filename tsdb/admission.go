@@ -21,8 +21,12 @@ func (db *DB) admit() error {
 	return nil
 }
 
-// admitSeries refuses another series at the limit.
+// admitSeries refuses another series at the limit, and while no write would be
+// taken: refused requests must not fill the memory with series.
 func (db *DB) admitSeries() error {
+	if err := db.admit(); err != nil {
+		return err
+	}
 	if limit := db.opts.MaxSeries; limit > 0 && db.head.SeriesCount() >= limit {
 		return &OverloadError{
 			Limit:      fmt.Sprintf("%d active series", limit),

@@ -33,6 +33,9 @@ var _ storage.ExemplarAppenderV2 = (*appender)(nil)
 func (a *appender) Append(_ storage.SeriesRef, ls labels.Labels, st, t int64, v float64,
 	h *histogram.Histogram, fh *histogram.FloatHistogram, opts storage.AppendV2Options,
 ) (storage.SeriesRef, error) {
+	if a.batch == nil {
+		return 0, errEnded
+	}
 	s, err := a.series(ls)
 	if err != nil {
 		return 0, err
@@ -86,6 +89,9 @@ func (a *appender) exemplars(s *Series, xs []exemplar.Exemplar) error {
 }
 
 func (a *appender) AppendExemplars(_ storage.SeriesRef, ls labels.Labels, xs []exemplar.Exemplar) (storage.SeriesRef, error) {
+	if a.batch == nil {
+		return 0, errEnded
+	}
 	s := a.batch.db.head.Find(ls.WithoutEmpty())
 	if s == nil {
 		return 0, storage.ErrNotFound
@@ -93,10 +99,25 @@ func (a *appender) AppendExemplars(_ storage.SeriesRef, ls labels.Labels, xs []e
 	return storage.SeriesRef(s.Ref()), a.exemplars(s, xs)
 }
 
-func (a *appender) Commit() error { return a.batch.Commit(a.ctx) }
+// errEnded is returned to those who commit or roll back twice: the batch may be
+// another one's by then.
+var errEnded = errors.New("appender was committed or rolled back")
+
+func (a *appender) Commit() error {
+	b := a.batch
+	if b == nil {
+		return errEnded
+	}
+	a.batch = nil
+	return b.Commit(a.ctx)
+}
 
 func (a *appender) Rollback() error {
+	if a.batch == nil {
+		return errEnded
+	}
 	a.batch.Discard()
+	a.batch = nil
 	return nil
 }
 
@@ -120,6 +141,9 @@ func (a *appenderV1) AppendExemplar(_ storage.SeriesRef, l labels.Labels, e exem
 }
 
 func (a *appenderV1) UpdateMetadata(_ storage.SeriesRef, l labels.Labels, m metadata.Metadata) (storage.SeriesRef, error) {
+	if a.batch == nil {
+		return 0, errEnded
+	}
 	return 0, a.batch.Metadata(l.Get(labels.MetricName), m)
 }
 

@@ -55,7 +55,7 @@ func (db *DB) Batch() *Batch {
 // sorted; its strings are copied if they are kept.
 //
 // It returns an *InputError for a set that is not valid and an *OverloadError
-// at the limit of series.
+// at the limit of series or when no writes are taken for now.
 func (b *Batch) Series(lset labels.Labels) (*Series, error) {
 	if s := b.db.head.Find(lset); s != nil {
 		return s, nil
@@ -70,11 +70,33 @@ func (b *Batch) Series(lset labels.Labels) (*Series, error) {
 	return s, nil
 }
 
+// revive returns the live series of a handle. A series that was dropped counts
+// as a new one.
+func (b *Batch) revive(s *Series) (*Series, error) {
+	if !s.Dropped() {
+		return s, nil
+	}
+	if live := b.db.head.Find(s.Labels()); live != nil {
+		return live, nil
+	}
+	if err := b.db.admitSeries(); err != nil {
+		return nil, err
+	}
+	b.db.gate.RLock() // series are dropped under it
+	defer b.db.gate.RUnlock()
+	return b.db.head.Revive(s), nil
+}
+
 // Float adds a sample, t and st in milliseconds, st being 0 if the start is
-// unknown. It returns an *InputError if t is outside the accepted range.
+// unknown. It returns an *InputError if t is outside the accepted range, and an
+// *OverloadError if the series was dropped and cannot come back for now.
 func (b *Batch) Float(s *Series, st, t int64, v float64) error {
 	if t < b.mint || t > b.maxt {
 		return b.timeError(s, t)
+	}
+	s, err := b.revive(s)
+	if err != nil {
+		return err
 	}
 	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindFloat, ST: st, T: t, V: v})
 	b.count++
@@ -89,6 +111,10 @@ func (b *Batch) Histogram(s *Series, st, t int64, h *histogram.Histogram) error 
 	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
 		return bucketError(s, n)
 	}
+	s, err := b.revive(s)
+	if err != nil {
+		return err
+	}
 	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindHistogram, ST: st, T: t, H: h})
 	b.count++
 	return nil
@@ -102,6 +128,10 @@ func (b *Batch) FloatHistogram(s *Series, st, t int64, h *histogram.FloatHistogr
 	}
 	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
 		return bucketError(s, n)
+	}
+	s, err := b.revive(s)
+	if err != nil {
+		return err
 	}
 	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindFloatHistogram, ST: st, T: t, FH: h})
 	b.count++
@@ -122,6 +152,10 @@ func bucketError(s *Series, n int) error {
 func (b *Batch) Exemplar(s *Series, e exemplar.Exemplar) error {
 	if e.Ts < b.mint || e.Ts > b.maxt {
 		return b.timeError(s, e.Ts)
+	}
+	s, err := b.revive(s)
+	if err != nil {
+		return err
 	}
 	e.Labels = e.Labels.Copy()
 	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindExemplar, T: e.Ts, Exemplar: &e})

@@ -241,18 +241,15 @@ func (db *DB) maintain(ctx context.Context) {
 		case <-ticker.C:
 			due = time.Since(sealed) >= db.opts.FlushInterval
 		}
-		if due {
-			if err := db.flushOnce(ctx, true); err != nil {
-				db.opts.Events.backgroundErr("flush", err)
-				continue
+		job, err := "flush", db.flushOnce(ctx, due)
+		if err == nil {
+			if due {
+				sealed = time.Now()
 			}
-			sealed = time.Now()
-		} else if err := db.flushOnce(ctx, false); err != nil {
-			db.opts.Events.backgroundErr("flush", err)
-			continue
+			job, err = "merge", db.Tidy(ctx)
 		}
-		if err := db.Tidy(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			db.opts.Events.backgroundErr("merge", err)
+		if err != nil && ctx.Err() == nil { // Close goes on with what it broke off
+			db.opts.Events.backgroundErr(job, err)
 		}
 	}
 }
@@ -271,9 +268,8 @@ func (db *DB) afterWrite() {
 	}
 }
 
-// Close flushes what is in memory, waits for readers' views to be closed by
-// their owners where it must, and releases the folder. Views still open stay
-// readable.
+// Close flushes what is in memory and releases the folder. Views still open
+// stay readable; whatever else is called afterwards returns ErrClosed.
 //
 // When the flush fails the error is returned and nothing is lost: the log
 // keeps what was not flushed.
@@ -290,10 +286,7 @@ func (db *DB) Close() error {
 	err := db.flushOnce(context.Background(), true)
 	db.jobs.Lock()
 	defer db.jobs.Unlock()
-	db.mu.Lock()
-	s := db.mu.state
-	db.mu.Unlock()
-	s.refs.release()
+	db.change(func(next *state) { *next = state{closed: true} })
 	return errors.Join(err, db.log.Close(), db.manifest.Close(), db.lock.Close())
 }
 

@@ -2,7 +2,10 @@ package tsdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -14,7 +17,8 @@ import (
 // Delete hides the samples and exemplars inside [mint, maxt] of the series that
 // all matchers match: those acknowledged before it, none written later. Series
 // with nothing left vanish from the label calls at once; their bytes go with
-// the next merge or CleanTombstones. It is durable when it returns nil.
+// the next merge or CleanTombstones. It is durable when it returns nil. After an
+// error it was carried out or not, in whole; after a restart it may be otherwise.
 func (db *DB) Delete(ctx context.Context, mint, maxt int64, ms ...*labels.Matcher) error {
 	if len(ms) == 0 {
 		return &InputError{Reason: "a delete needs at least one matcher"}
@@ -25,18 +29,26 @@ func (db *DB) Delete(ctx context.Context, mint, maxt int64, ms ...*labels.Matche
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	db.jobs.Lock()
+	if err := db.beginJob(); err != nil {
+		return err
+	}
 	defer db.jobs.Unlock()
-	t := tombstone{mint: mint, maxt: maxt, matchers: ms}
+	t := tombstone{seq: math.MaxUint64, mint: mint, maxt: maxt, matchers: slices.Clone(ms)}
+	reached, err := db.reach(t)
+	if err != nil {
+		return err
+	}
 	if err := db.logTombstone(&t); err != nil {
 		return err
 	}
+	// The head has carried it out: whatever fails now, the parts follow, or what
+	// it hid of them would be read again.
 	if db.opts.Sync.mode != syncOff {
-		if err := db.log.SyncTo(t.seq); err != nil {
-			return db.logFailed(err)
+		if syncErr := db.log.SyncTo(t.seq); syncErr != nil {
+			err = db.logFailed(syncErr)
 		}
 	}
-	return db.applyToParts(t)
+	return errors.Join(err, db.applyToParts(t, reached))
 }
 
 // logTombstone writes the delete to the log and takes the samples out of the
@@ -69,71 +81,98 @@ func (db *DB) applyTombstone(t tombstone) error {
 	if known {
 		return nil
 	}
-	return db.applyToParts(t)
+	reached, err := db.reach(t)
+	if err != nil {
+		return err
+	}
+	return db.applyToParts(t, reached)
 }
 
-// applyToParts makes a delete known to the parts and sealed generations that it
-// concerns and to the manifest; where it concerns none it leaves no trace. jobs
-// must be held.
-func (db *DB) applyToParts(t tombstone) error {
+// reach returns the parts as they are with what a delete hides of them, nil if
+// it concerns no part and no sealed generation. jobs must be held until that is
+// put in place.
+func (db *DB) reach(t tombstone) ([]partView, error) {
 	s := db.acquire()
 	defer s.refs.release()
-	needed := false
-	next := slices.Clone(s.parts)
-	all := append(slices.Clone(s.tombstones), t)
+	needed := slices.ContainsFunc(s.gens, func(g *liveGen) bool { return g.sealedAt != 0 })
+	next := append([]partView{}, s.parts...)
 	for i := range next {
 		more, err := hide(next[i].livePart, []tombstone{t})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(more) == 0 {
 			continue
 		}
 		needed = true
-		if next[i].hidden, err = hide(next[i].livePart, all); err != nil {
-			return err
+		all := maps.Clone(next[i].hidden)
+		if all == nil {
+			all = more
+		} else {
+			for ord, intervals := range more {
+				all[ord] = append(slices.Clone(all[ord]), intervals...)
+			}
 		}
-	}
-	for _, g := range s.gens {
-		needed = needed || g.sealedAt != 0
+		next[i].hidden = all
 	}
 	if !needed {
+		return nil, nil
+	}
+	return next, nil
+}
+
+// applyToParts makes a delete known to the parts and sealed generations that it
+// concerns and to the manifest; where it concerns none it leaves no trace. When
+// the manifest fails, the next flush saves it. jobs must be held.
+func (db *DB) applyToParts(t tombstone, reached []partView) error {
+	if reached == nil {
 		return nil
 	}
+	err := db.manifest.Apply(manifest.Edit{AddTombstones: []manifest.Tombstone{t.saved()}})
+	t.unsaved = err != nil
+	db.change(func(n *state) {
+		n.parts = reached
+		n.tombstones = append(n.tombstones, t)
+	})
+	if err != nil {
+		return fmt.Errorf("publish tombstone: %w", err)
+	}
+	return nil
+}
+
+func (t *tombstone) saved() manifest.Tombstone {
 	saved := manifest.Tombstone{Seq: t.seq, MinT: t.mint, MaxT: t.maxt}
 	for _, m := range t.matchers {
 		saved.Matchers = append(saved.Matchers, manifest.Matcher{Type: uint8(m.Type), Name: m.Name, Value: m.Value})
 	}
-	if err := db.manifest.Apply(manifest.Edit{AddTombstones: []manifest.Tombstone{saved}}); err != nil {
-		return fmt.Errorf("publish tombstone: %w", err)
-	}
-	db.change(func(n *state) {
-		n.parts = next
-		n.tombstones = all
-	})
-	return nil
+	return saved
 }
 
-// CleanTombstones rewrites every part that a delete hides something of.
+// CleanTombstones rewrites every part that a delete hides something of. A
+// damaged one stays as it is, and the error tells.
 func (db *DB) CleanTombstones(ctx context.Context) error {
-	db.jobs.Lock()
+	if err := db.beginJob(); err != nil {
+		return err
+	}
 	defer db.jobs.Unlock()
 	if err := db.flushLocked(ctx, false); err != nil {
 		return err
 	}
-	for {
-		s := db.acquire()
-		i := slices.IndexFunc(s.parts, func(p partView) bool { return len(p.hidden) > 0 })
-		if i < 0 {
-			s.refs.release()
-			return db.retireTombstones()
+	s := db.acquire()
+	defer s.refs.release()
+	var errs []error
+	for _, p := range s.parts {
+		if len(p.hidden) == 0 {
+			continue
 		}
-		err := db.mergeParts(ctx, []partView{s.parts[i]})
-		s.refs.release()
-		if err != nil {
-			return fmt.Errorf("clean tombstones: %w", err)
+		if err := db.mergeParts(ctx, []partView{p}); err != nil {
+			errs = append(errs, fmt.Errorf("clean tombstones: %w", err))
+			if !errors.Is(err, ErrCorrupt) {
+				break
+			}
 		}
 	}
+	return errors.Join(append(errs, db.retireTombstones())...)
 }
 
 // retireTombstones forgets the deletes that no part or sealed generation needs

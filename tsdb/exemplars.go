@@ -16,7 +16,10 @@ import (
 // the groups of matchers matches, in label order, each series' by time and
 // without duplicates.
 func (db *DB) Exemplars(ctx context.Context, mint, maxt int64, groups ...[]*labels.Matcher) ([]exemplar.QueryResult, error) {
-	s := db.acquire()
+	s, err := db.reading()
+	if err != nil {
+		return nil, err
+	}
 	defer s.refs.release()
 	mint = max(mint, db.oldest(time.Now()))
 	found := exemplarSet{}
@@ -84,7 +87,9 @@ func (f exemplarSet) addPart(p *partView, mint, maxt int64, ms []*labels.Matcher
 func (f exemplarSet) results() []exemplar.QueryResult {
 	out := make([]exemplar.QueryResult, 0, len(f))
 	for _, r := range f {
-		slices.SortStableFunc(r.Exemplars, func(a, b exemplar.Exemplar) int { return cmp.Compare(a.Ts, b.Ts) })
+		slices.SortStableFunc(r.Exemplars, func(a, b exemplar.Exemplar) int {
+			return cmp.Or(cmp.Compare(a.Ts, b.Ts), cmp.Compare(a.Value, b.Value), labels.Compare(a.Labels, b.Labels))
+		})
 		r.Exemplars = slices.CompactFunc(r.Exemplars, exemplar.Exemplar.Equals)
 		out = append(out, *r)
 	}

@@ -32,7 +32,9 @@ func (db *DB) ForceFlush(ctx context.Context) error {
 // flushOnce seals the active generation if asked to and writes out all sealed
 // ones, oldest first.
 func (db *DB) flushOnce(ctx context.Context, seal bool) error {
-	db.jobs.Lock()
+	if err := db.beginJob(); err != nil {
+		return err
+	}
 	defer db.jobs.Unlock()
 	return db.flushLocked(ctx, seal)
 }
@@ -73,12 +75,15 @@ func (db *DB) flushSealed(ctx context.Context) error {
 func (db *DB) seal() error {
 	db.gate.Lock()
 	defer db.gate.Unlock()
-	if db.head.Active().Samples() == 0 && db.log.LastSeq() == db.sealed {
+	empty := db.head.Active().Samples() == 0 && db.log.LastSeq() == db.sealed
+	if empty && !db.log.Failed() {
 		return nil
 	}
-	_, err := db.log.Rotate()
-	if err != nil {
+	if _, err := db.log.Rotate(); err != nil {
 		return fmt.Errorf("begin log segment: %w", err)
+	}
+	if empty {
+		return nil // it was for the log alone
 	}
 	db.sealAt(db.log.LastSeq())
 	return nil
@@ -112,8 +117,20 @@ func (db *DB) flushGeneration(ctx context.Context, g *liveGen) error {
 		if made, err = db.writeGeneration(ctx, g.gen, seqMin, seqMax); err != nil {
 			return err
 		}
+		if err := db.hideIn(made); err != nil {
+			db.discard(made)
+			return err
+		}
 	}
-	edit := manifest.Edit{FlushedSeq: g.sealedAt, NextPartID: db.nextPartID(), SetMetadata: db.metadata.pending()}
+	sets, change := db.metadata.pending()
+	edit := manifest.Edit{FlushedSeq: g.sealedAt, NextPartID: db.nextPartID(), SetMetadata: sets}
+	s := db.acquire()
+	for i := range s.tombstones {
+		if s.tombstones[i].unsaved { // the log is about to lose it
+			edit.AddTombstones = append(edit.AddTombstones, s.tombstones[i].saved())
+		}
+	}
+	s.refs.release()
 	info := FlushInfo{Parts: len(made)}
 	for _, p := range made {
 		edit.AddParts = append(edit.AddParts, p.info)
@@ -124,10 +141,8 @@ func (db *DB) flushGeneration(ctx context.Context, g *liveGen) error {
 		db.unpublished(made, err)
 		return fmt.Errorf("publish parts: %w", err)
 	}
-	db.metadata.saved(edit.SetMetadata)
-	if err := db.publish(made, g); err != nil {
-		return err
-	}
+	db.metadata.saved(change)
+	db.publish(made, g)
 	db.collectSeries()
 	info.Took = time.Since(began)
 	db.opts.Events.flushed(info)
@@ -141,18 +156,22 @@ func (db *DB) releaseLog() {
 	}
 }
 
-// publish puts new parts in the place of the generation they came from.
-func (db *DB) publish(made []partView, g *liveGen) error {
+// hideIn notes what deletes since the seal hide of new parts. It comes before
+// they are published, after which nothing may fail. jobs must be held, so that
+// no delete comes in between.
+func (db *DB) hideIn(made []partView) (err error) {
 	s := db.acquire()
-	tombstones := s.tombstones
-	s.refs.release()
+	defer s.refs.release()
 	for i := range made {
-		hidden, err := hide(made[i].livePart, tombstones)
-		if err != nil {
+		if made[i].hidden, err = hide(made[i].livePart, s.tombstones); err != nil {
 			return err
 		}
-		made[i].hidden = hidden
 	}
+	return nil
+}
+
+// publish puts new parts in the place of the generation they came from.
+func (db *DB) publish(made []partView, g *liveGen) {
 	db.change(func(next *state) {
 		next.parts = append(next.parts, made...)
 		next.gens = slices.DeleteFunc(next.gens, func(x *liveGen) bool { return x.gen == g.gen })
@@ -160,7 +179,6 @@ func (db *DB) publish(made []partView, g *liveGen) error {
 	for _, p := range made {
 		p.refs.release() // the state holds it now
 	}
-	return nil
 }
 
 // writeGeneration makes one part a day of the generation's samples.
@@ -243,19 +261,24 @@ func (db *DB) writePart(mint int64, fill func(*part.Writer) error, seqMin, seqMa
 	if meta.Samples == 0 && meta.Exemplars == 0 {
 		return nil, db.fs.RemoveAll(tmp)
 	}
-	if err := db.fs.Rename(tmp, final); err != nil {
-		return nil, err
-	}
-	if err := db.fs.SyncDir(monthDir); err != nil {
-		return nil, err
+	p, err := db.placePart(tmp, final)
+	if err != nil {
+		return nil, errors.Join(err, db.fs.RemoveAll(tmp), db.fs.RemoveAll(final))
 	}
 	info.MinT, info.MaxT, info.SeqMin, info.SeqMax = meta.MinT, meta.MaxT, meta.SeqMin, meta.SeqMax
 	info.Samples, info.Series, info.Bytes, info.Format = meta.Samples, meta.Series, meta.Bytes, meta.Format
-	p, err := part.Open(db.fs, final)
-	if err != nil {
+	return db.newLivePart(info, p), nil
+}
+
+// placePart moves a complete part to its final place and opens it.
+func (db *DB) placePart(tmp, final string) (*part.Part, error) {
+	if err := db.fs.Rename(tmp, final); err != nil {
 		return nil, err
 	}
-	return db.newLivePart(info, p), nil
+	if err := db.fs.SyncDir(path.Dir(final)); err != nil {
+		return nil, err
+	}
+	return part.Open(db.fs, final)
 }
 
 func (db *DB) fillPart(dir string, fill func(*part.Writer) error, seqMin, seqMax uint64) (part.Meta, error) {

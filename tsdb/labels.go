@@ -60,7 +60,10 @@ func (db *DB) LabelValues(ctx context.Context, name string, mint, maxt int64, ms
 func (db *DB) visit(ctx context.Context, mint, maxt int64, ms []*labels.Matcher,
 	inPart func(*partView, []uint32) error, inHead func(labels.Labels),
 ) error {
-	s := db.acquire()
+	s, err := db.reading()
+	if err != nil {
+		return err
+	}
 	defer s.refs.release()
 	mint = max(mint, db.oldest(time.Now()))
 	for i := range s.parts {

@@ -3,6 +3,7 @@ package tsdb
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,7 +19,9 @@ func (db *DB) ForceMerge(ctx context.Context) error {
 	if err := db.ForceFlush(ctx); err != nil {
 		return err
 	}
-	db.jobs.Lock()
+	if err := db.beginJob(); err != nil {
+		return err
+	}
 	defer db.jobs.Unlock()
 	if err := db.mergeLocked(ctx, true); err != nil {
 		return fmt.Errorf("merge: %w", err)
@@ -29,7 +32,9 @@ func (db *DB) ForceMerge(ctx context.Context) error {
 // Tidy drops what is past the retention and joins the parts that ought to be
 // joined. The store does so by itself every now and then.
 func (db *DB) Tidy(ctx context.Context) error {
-	db.jobs.Lock()
+	if err := db.beginJob(); err != nil {
+		return err
+	}
 	defer db.jobs.Unlock()
 	if err := db.retire(time.Now()); err != nil {
 		return err
@@ -40,12 +45,14 @@ func (db *DB) Tidy(ctx context.Context) error {
 	return db.retireTombstones()
 }
 
-// mergeLocked runs the merges that planning wants. jobs must be held.
+// mergeLocked runs the merges that planning wants. A damaged part keeps its day
+// from being merged, and no other. jobs must be held.
 func (db *DB) mergeLocked(ctx context.Context, force bool) error {
 	s := db.acquire()
 	defer s.refs.release()
 	byID := map[uint64]partView{}
 	var candidates []merge.Candidate
+	var errs []error
 	for _, p := range s.parts {
 		byID[p.info.ID] = p
 		candidates = append(candidates, merge.Candidate{
@@ -59,10 +66,13 @@ func (db *DB) mergeLocked(ctx context.Context, force bool) error {
 			inputs[i] = byID[id]
 		}
 		if err := db.mergeParts(ctx, inputs); err != nil {
-			return err
+			errs = append(errs, err)
+			if !errors.Is(err, ErrCorrupt) {
+				break
+			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // mergeParts joins parts of one day, given in the order of their sequence

@@ -18,7 +18,8 @@ type metadataTable struct {
 	mu struct {
 		sync.RWMutex
 		families map[string][]metadata.Metadata
-		unsaved  []manifest.Metadata
+		unsaved  map[string]uint64 // families changed, with the number of the change
+		changes  uint64
 	}
 }
 
@@ -28,7 +29,7 @@ const maxPerFamily = 10
 func (t *metadataTable) load(saved map[string][]manifest.Metadata) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.mu.families = map[string][]metadata.Metadata{}
+	t.mu.families, t.mu.unsaved = map[string][]metadata.Metadata{}, map[string]uint64{}
 	for family, sets := range saved {
 		for _, m := range sets {
 			t.mu.families[family] = append(t.mu.families[family],
@@ -54,21 +55,28 @@ func (t *metadataTable) add(family string, m metadata.Metadata) {
 		sets = sets[len(sets)-maxPerFamily:]
 	}
 	t.mu.families[family] = sets
-	t.mu.unsaved = append(t.mu.unsaved, manifest.Metadata{Family: family, Type: string(m.Type), Help: m.Help, Unit: m.Unit})
+	t.mu.changes++
+	t.mu.unsaved[family] = t.mu.changes
 }
 
-// pending returns what the manifest has not got.
-func (t *metadataTable) pending() []manifest.Metadata {
+// pending returns all sets of the families that the manifest has not got as they
+// are, and the number of the last change in it.
+func (t *metadataTable) pending() (sets []manifest.Metadata, change uint64) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return slices.Clone(t.mu.unsaved)
+	for _, family := range slices.Sorted(maps.Keys(t.mu.unsaved)) {
+		for _, m := range t.mu.families[family] {
+			sets = append(sets, manifest.Metadata{Family: family, Type: string(m.Type), Help: m.Help, Unit: m.Unit})
+		}
+	}
+	return sets, t.mu.changes
 }
 
-// saved forgets the first entries of pending, which the manifest has now.
-func (t *metadataTable) saved(done []manifest.Metadata) {
+// saved notes that the manifest has the changes up to a number.
+func (t *metadataTable) saved(change uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.mu.unsaved = t.mu.unsaved[len(done):]
+	maps.DeleteFunc(t.mu.unsaved, func(_ string, at uint64) bool { return at <= change })
 }
 
 // Metadata returns the distinct sets of type, help and unit of a metric family,

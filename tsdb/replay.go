@@ -1,10 +1,12 @@
 package tsdb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -36,7 +38,10 @@ func (db *DB) openParts(durable manifest.State) error {
 	for _, p := range first.parts {
 		known[db.partDir(p.info)] = true
 	}
-	return db.removeOrphans(known)
+	if err := db.removeOrphans(known); err != nil {
+		return err
+	}
+	return db.removeUnfinishedSnapshots()
 }
 
 // loadParts fills s with the parts and tombstones of the manifest.
@@ -119,25 +124,49 @@ func readTombstones(saved []manifest.Tombstone) ([]tombstone, error) {
 	return out, nil
 }
 
-// quarantine moves a damaged part out of the way and says so in the manifest.
+// quarantine moves a damaged part out of the way and says so in the manifest; in
+// that order, since what the manifest does not list is removed.
 func (db *DB) quarantine(info manifest.Part, cause error) error {
 	err := fmt.Errorf("part %s set aside: %w", db.partDir(info), cause)
 	db.opts.Events.corrupted(err)
+	if err := db.setAside(info); err != nil {
+		return err
+	}
+	return db.manifest.Apply(manifest.Edit{
+		RemoveParts: []uint64{info.ID},
+		Quarantine:  map[uint64]string{info.ID: cause.Error()},
+	})
+}
+
+// setAside moves the folder of a part to the quarantine for good, if there is
+// one.
+func (db *DB) setAside(info manifest.Part) error {
+	from := db.partDir(info)
+	if _, err := db.fs.Stat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
 	into := path.Join(db.dir, quarantineDir)
 	if err := vfs.MkdirDurable(db.fs, into); err != nil {
 		return err
 	}
-	if err := db.manifest.Apply(manifest.Edit{
-		RemoveParts: []uint64{info.ID},
-		Quarantine:  map[uint64]string{info.ID: cause.Error()},
-	}); err != nil {
+	to := path.Join(into, fmt.Sprintf("%s-%s", info.Month, path.Base(from)))
+	for n := 1; ; n++ {
+		if _, err := db.fs.Stat(to); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return err
+		}
+		to = path.Join(into, fmt.Sprintf("%s-%s.%d", info.Month, path.Base(from), n))
+	}
+	if err := db.fs.Rename(from, to); err != nil {
 		return err
 	}
-	from := db.partDir(info)
-	if _, err := db.fs.Stat(from); err != nil {
-		return nil // there is nothing to move
+	if err := db.fs.SyncDir(into); err != nil {
+		return err
 	}
-	return db.fs.Rename(from, path.Join(into, fmt.Sprintf("%s-%s", info.Month, path.Base(from))))
+	return db.fs.SyncDir(path.Dir(from))
 }
 
 func (db *DB) removeOrphans(known map[string]bool) error {
@@ -164,15 +193,37 @@ func (db *DB) removeOrphans(known map[string]bool) error {
 	return nil
 }
 
+// removeUnfinishedSnapshots removes what a crash left of one that was being made:
+// its links hold the space of parts that are gone.
+func (db *DB) removeUnfinishedSnapshots() error {
+	root := path.Join(db.dir, snapshotsDir)
+	names, err := db.fs.List(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, tmpPrefix) {
+			if err := db.fs.RemoveAll(path.Join(root, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // replay brings what the log has and no part has into the head. The head is
 // flushed whenever it is full, so memory stays bounded.
 func (db *DB) replay(flushed uint64) error {
 	began := time.Now()
-	r := &replayer{db: db}
+	s := db.acquire()
+	r := &replayer{db: db, deletes: slices.Clone(s.tombstones)}
+	s.refs.release()
+	slices.SortFunc(r.deletes, func(a, b tombstone) int { return cmp.Compare(a.seq, b.seq) })
 	report, err := db.log.Replay(flushed, r.frame)
 	if err != nil {
 		return fmt.Errorf("replay log: %w", err)
 	}
+	r.deleteUpTo(math.MaxUint64)
 	for _, c := range report.Corruptions {
 		db.opts.Events.corrupted(fmt.Errorf("log: %w", c))
 	}
@@ -203,6 +254,7 @@ type replayer struct {
 	samples uint64
 	frames  uint64
 	lost    uint64
+	deletes []tombstone // of the manifest, that are still to come
 	dec     *record.Decoder
 	batch   []head.Sample
 	group   head.Group
@@ -216,6 +268,7 @@ func (r *replayer) frame(f wal.Frame) error {
 		r.define(f)
 		return nil
 	}
+	r.deleteUpTo(f.Seq)
 	r.frames++
 	switch f.Type {
 	case record.TypeBatch:
@@ -232,6 +285,16 @@ func (r *replayer) frame(f wal.Frame) error {
 	}
 	r.db.sealAt(f.Seq)
 	return r.db.flushSealed(context.Background())
+}
+
+// deleteUpTo carries out what the manifest has of deletes up to a frame: the log
+// may have lost them.
+func (r *replayer) deleteUpTo(seq uint64) {
+	for len(r.deletes) > 0 && r.deletes[0].seq <= seq {
+		t := &r.deletes[0]
+		r.db.head.Delete(t.mint, t.maxt, t.matchers)
+		r.deletes = r.deletes[1:]
+	}
 }
 
 // define takes the series of a frame without its samples.

@@ -15,7 +15,9 @@ import (
 // store of its own. Its files are hard links: it takes no space until the
 // originals go. It returns the folder's name.
 func (db *DB) Snapshot(ctx context.Context) (name string, err error) {
-	db.jobs.Lock()
+	if err := db.beginJob(); err != nil {
+		return "", err
+	}
 	defer db.jobs.Unlock()
 	if err := db.flushLocked(ctx, true); err != nil {
 		return "", fmt.Errorf("flush before snapshot: %w", err)

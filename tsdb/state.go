@@ -20,6 +20,7 @@ type state struct {
 	parts      []partView // by lowest sequence number, then time
 	gens       []*liveGen // oldest first, the last takes samples
 	tombstones []tombstone
+	closed     bool // the store is: it has nothing any more
 }
 
 // livePart is an open part. It is closed with its last holder, and its folder
@@ -51,6 +52,7 @@ type tombstone struct {
 	seq        uint64
 	mint, maxt int64
 	matchers   []*labels.Matcher
+	unsaved    bool // the manifest may not have it
 }
 
 func (t *tombstone) matches(lset labels.Labels) bool {
@@ -68,6 +70,29 @@ func (db *DB) acquire() *state {
 	defer db.mu.Unlock()
 	db.mu.state.refs.acquire()
 	return db.mu.state
+}
+
+// reading is acquire for those who may come after Close.
+func (db *DB) reading() (*state, error) {
+	s := db.acquire()
+	if s.closed {
+		s.refs.release()
+		return nil, ErrClosed
+	}
+	return s, nil
+}
+
+// beginJob takes jobs, which the caller gives back, unless the store is closed.
+func (db *DB) beginJob() error {
+	db.jobs.Lock()
+	db.mu.Lock()
+	closed := db.mu.state.closed
+	db.mu.Unlock()
+	if closed {
+		db.jobs.Unlock()
+		return ErrClosed
+	}
+	return nil
 }
 
 // install puts a state in place of the current one. db.mu must be held; the

@@ -60,7 +60,11 @@ func (s headSource) cursors(mint, maxt int64) []block.Cursor {
 // inside [mint, maxt]; without matchers it finds all. A missing label is an
 // empty one. The caller closes the View.
 func (db *DB) Select(ctx context.Context, mint, maxt int64, ms ...*labels.Matcher) (*View, error) {
-	v := &View{state: db.acquire(), mint: max(mint, db.oldest(time.Now())), maxt: maxt}
+	s, err := db.reading()
+	if err != nil {
+		return nil, err
+	}
+	v := &View{state: s, mint: max(mint, db.oldest(time.Now())), maxt: maxt}
 	if err := v.find(ctx, db, ms); err != nil {
 		v.Close()
 		return nil, err

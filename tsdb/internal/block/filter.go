@@ -18,7 +18,11 @@ func (c *clipped) Err() error  { return c.cursor.Err() }
 
 func (c *clipped) Next() bool {
 	for c.cursor.Next() {
-		c.span = c.cursor.Span().Clip(c.mint, c.maxt)
+		s := c.cursor.Span()
+		if s.MinT() > c.maxt {
+			return false
+		}
+		c.span = s.Clip(c.mint, c.maxt)
 		if c.span.Count > 0 {
 			return true
 		}

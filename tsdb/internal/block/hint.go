@@ -146,6 +146,9 @@ func fell(prev, h *histogram.Histogram) bool {
 
 // below compares buckets given as differences to the bucket before.
 func below(prev, now []int64) bool {
+	if len(prev) != len(now) {
+		return true // not a sound histogram
+	}
 	var a, b int64
 	for i := range now {
 		a += prev[i]

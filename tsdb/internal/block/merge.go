@@ -118,9 +118,9 @@ func (m *merged) fill(h *mergeHead) bool {
 }
 
 // stranger tells whether the next sample of head i follows one of another
-// cursor although it was written after one of its own.
+// cursor although it was written after one of its own, or before that one.
 func (m *merged) stranger(i int) bool {
-	return m.heads[i].started && m.last != i
+	return m.last != i && (m.heads[i].started || m.last > i)
 }
 
 func (m *merged) pass(i, n int) {

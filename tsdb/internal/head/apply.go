@@ -102,4 +102,4 @@ func (g *Generation) apply(shardIndex int, p piece) {
 }
 
 // seriesBytes is what a series costs a generation before its first sample.
-const seriesBytes = 200
+const seriesBytes = 200 // its first run not counted

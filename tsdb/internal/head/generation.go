@@ -58,17 +58,17 @@ type Entry struct {
 	Labels     labels.Labels
 	MinT, MaxT int64 // of the samples; MinT > MaxT when it has exemplars alone
 	Exemplars  []exemplar.Exemplar
-	data       *seriesData
+	samples    snapshot // late samples sorted
 }
 
 // Cursor returns a new cursor over all samples of the entry.
-func (e *Entry) Cursor() block.Cursor { return block.Merge(e.data.snapshot().cursors()) }
+func (e *Entry) Cursor() block.Cursor { return block.Merge(e.samples.cursors()) }
 
 // Periods calls fn for each period of the given length, counted from time 0,
 // that a sample or exemplar of the entry lies in; it may be called more than
 // once for one.
 func (e *Entry) Periods(length int64, fn func(period int64)) {
-	for _, r := range e.data.runs {
+	for _, r := range e.samples.runs {
 		for i := 0; i < len(r.times); {
 			p := r.times[i] / length
 			fn(p)
@@ -76,7 +76,7 @@ func (e *Entry) Periods(length int64, fn func(period int64)) {
 			i += next
 		}
 	}
-	for _, s := range e.data.late {
+	for _, s := range e.samples.late {
 		fn(s.t / length)
 	}
 	for _, x := range e.Exemplars {
@@ -94,8 +94,11 @@ func (g *Generation) Entries() []Entry {
 			}
 			x := slices.Clone(d.exemplars)
 			slices.SortStableFunc(x, func(a, b exemplar.Exemplar) int { return cmp.Compare(a.Ts, b.Ts) })
+			samples := d.snapshot()
+			samples.late, samples.sorted = newest(samples.late), true
 			out = append(out, Entry{
-				Labels: d.series.lset, MinT: d.mint, MaxT: d.maxt, Exemplars: x, data: d,
+				Labels: d.series.lset, MinT: d.mint, MaxT: d.maxt,
+				Exemplars: slices.CompactFunc(x, exemplar.Exemplar.Equals), samples: samples,
 			})
 		}
 	}

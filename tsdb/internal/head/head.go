@@ -100,14 +100,17 @@ func (h *Head) insert(s *Series) (live *Series, created bool) {
 	if s.ref == 0 {
 		s.ref = Ref(h.nextRef.Add(1))
 	}
-	s.dead.Store(false)
 	s.lastGen = h.active.Load().id
 	s.next = sh.registry.byHash[s.hash]
 	sh.registry.byHash[s.hash] = s
 	h.index.add(s)
 	h.count.Add(1)
+	s.dead.Store(false) // last: whoever sees it alive may write to it at once
 	return s, true
 }
+
+// Dropped tells whether the series has to be revived before it is used.
+func (s *Series) Dropped() bool { return s.dead.Load() }
 
 // Revive returns the live series for a handle that may have been dropped: s
 // itself, put back if need be, or the one that took its place.
@@ -153,7 +156,7 @@ func (d *seriesData) unlink() {
 
 // Collect drops the series that hold no samples and got none since the
 // generation before the active one from the registry and returns how many they
-// were. No Enqueue or Drain may run meanwhile.
+// were. No Enqueue, Drain or Revive may run meanwhile.
 func (h *Head) Collect() int {
 	dropped := map[*Series]struct{}{}
 	active := h.active.Load().id

@@ -262,7 +262,7 @@ func TestConcurrentWritersKeepSequence(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []uint64{1, seq}, []uint64{lo, hi})
 	for _, e := range h.Active().Entries() {
-		d := e.data
+		d := h.Find(e.Labels).data
 		newest := map[int64]float64{}
 		for _, r := range d.runs {
 			for i, ts := range r.times {

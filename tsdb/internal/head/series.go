@@ -106,26 +106,31 @@ func (d *seriesData) repeats(s *Sample) bool {
 		if !ok {
 			continue
 		}
-		return r.kind == block.KindFloat && math.Float64bits(r.floats[k]) == math.Float64bits(s.V) &&
-			(s.ST == 0 || r.starts != nil && r.starts[k] == s.ST)
+		st := int64(0)
+		if r.starts != nil {
+			st = r.starts[k]
+		}
+		return r.kind == block.KindFloat && math.Float64bits(r.floats[k]) == math.Float64bits(s.V) && st == s.ST
 	}
 	return false
 }
 
 const (
 	floatBytes = 16
+	runBytes   = 150 // of a run before its first sample
 	lateBytes  = 56
 )
 
 func (d *seriesData) appendRun(s *Sample) int {
 	var r *run
+	size := floatBytes
 	if n := len(d.runs); n > 0 && d.runs[n-1].kind == s.Kind.block() {
 		r = d.runs[n-1]
 	} else {
 		r = &run{kind: s.Kind.block()}
 		d.runs = append(d.runs, r)
+		size += runBytes
 	}
-	size := floatBytes
 	if s.ST != 0 && r.starts == nil {
 		r.starts = make([]int64, len(r.times), len(r.times)+8)
 		size += 8 * len(r.times)
@@ -148,15 +153,16 @@ func (d *seriesData) appendRun(s *Sample) int {
 	return size
 }
 
-// appendExemplar leaves out an exemplar that is already there.
+// recentExemplars is how far back an exemplar is looked for before it is added
+// once more; readers leave out what is there twice all the same.
+const recentExemplars = 16
+
+// appendExemplar leaves out an exemplar that was added a moment ago, as when a
+// sender retries.
 func (d *seriesData) appendExemplar(x exemplar.Exemplar) int {
-	for i := len(d.exemplars) - 1; i >= 0; i-- {
-		if d.exemplars[i].Equals(x) {
-			return 0
-		}
-		if d.exemplars[i].Ts < x.Ts {
-			break
-		}
+	recent := d.exemplars[max(0, len(d.exemplars)-recentExemplars):]
+	if slices.ContainsFunc(recent, x.Equals) {
+		return 0
 	}
 	d.exemplars = append(d.exemplars, x)
 	return 64 + int(x.Labels.ByteSize())
@@ -174,8 +180,9 @@ func histBytes(h *histogram.Histogram, fh *histogram.FloatHistogram) int {
 
 // snapshot is the samples as they were at one moment.
 type snapshot struct {
-	runs []run
-	late []lateSample
+	runs   []run
+	late   []lateSample
+	sorted bool // late is, with one sample a time
 }
 
 // snapshot copies no samples. The shard must be held; what it returns may
@@ -198,7 +205,7 @@ func (s snapshot) cursors() []block.Cursor {
 		out = append(out, &runCursor{runs: s.runs})
 	}
 	if len(s.late) > 0 {
-		out = append(out, &lateCursor{late: s.late})
+		out = append(out, &lateCursor{late: s.late, sorted: s.sorted})
 	}
 	return out
 }

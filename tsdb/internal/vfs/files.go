@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"syscall"
 )
 
@@ -74,25 +75,32 @@ func removeLeftover(fsys FS, name string) error {
 }
 
 // MkdirDurable makes a folder and its parents, and makes their entries durable.
+// After an error it may be tried again: each folder's entry is durable before
+// anything is made in it.
 func MkdirDurable(fsys FS, name string) error {
 	name = path.Clean(name)
 	missing := []string{name} // name itself even when it exists: its entry may not be durable yet
-	for dir := path.Dir(name); dir != path.Dir(dir); dir = path.Dir(dir) {
-		_, err := fsys.Stat(dir)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		missing = append(missing, dir)
+	_, err := fsys.Stat(name)
+	for dir := path.Dir(name); errors.Is(err, fs.ErrNotExist) && dir != path.Dir(dir); dir = path.Dir(dir) {
+		missing = append(missing, dir) // the last one exists, and may have been left by a try that failed
+		_, err = fsys.Stat(dir)
 	}
-	if err := fsys.MkdirAll(name); err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, dir := range missing {
-		if err := fsys.SyncDir(path.Dir(dir)); err != nil {
-			return fmt.Errorf("make folder %s durable: %w", dir, err)
+	for i, dir := range slices.Backward(missing) {
+		existed := err == nil && i == len(missing)-1
+		if !existed {
+			if err := fsys.MkdirAll(dir); err != nil {
+				return err
+			}
+		}
+		syncErr := fsys.SyncDir(path.Dir(dir))
+		if existed && i > 0 && errors.Is(syncErr, fs.ErrPermission) {
+			continue // it is of someone who let us in, but not look around
+		}
+		if syncErr != nil {
+			return fmt.Errorf("make folder %s durable: %w", dir, syncErr)
 		}
 	}
 	return nil

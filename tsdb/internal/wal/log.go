@@ -117,6 +117,13 @@ func (l *Log) LastSeq() uint64 {
 	return l.mu.nextSeq - 1
 }
 
+// Failed tells whether an fsync failed since the last Rotate.
+func (l *Log) Failed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.failed != nil
+}
+
 // SizeBytes returns the size of the current segment and of all together.
 func (l *Log) SizeBytes() (segment, total int64) {
 	l.mu.Lock()
