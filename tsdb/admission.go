@@ -38,13 +38,14 @@ func (db *DB) admitSeries() error {
 	return nil
 }
 
-// headBytes sums the samples in memory, those being flushed included.
+// headBytes sums the samples in memory: those being flushed too, and those that
+// are flushed and that a View still reads.
 func (db *DB) headBytes() int64 {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	var n int64
-	for _, g := range db.mu.state.gens {
-		n += g.gen.Bytes()
+	for g := range db.mu.held {
+		n += g.Bytes()
 	}
 	return n
 }

@@ -53,6 +53,7 @@ type DB struct {
 		sync.Mutex
 		state    *state
 		nextPart uint64
+		held     map[*head.Generation]struct{} // in memory, flushed or not
 	}
 
 	disk atomic.Pointer[OverloadError] // not nil while the disk is short

@@ -135,7 +135,18 @@ func (db *DB) change(edit func(next *state)) {
 }
 
 func (db *DB) newLiveGen(g *head.Generation) *liveGen {
-	return &liveGen{gen: g, refs: newRefCount(func() { db.head.Drop(g) })}
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.mu.held == nil {
+		db.mu.held = map[*head.Generation]struct{}{}
+	}
+	db.mu.held[g] = struct{}{}
+	return &liveGen{gen: g, refs: newRefCount(func() {
+		db.head.Drop(g)
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		delete(db.mu.held, g)
+	})}
 }
 
 func (db *DB) newLivePart(info manifest.Part, p *part.Part) *livePart {

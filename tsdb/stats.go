@@ -34,9 +34,9 @@ func (db *DB) Stats() Stats {
 		SamplesTotal: db.stats.samples.Load(), Replayed: db.stats.replayed.Load(),
 	}
 	out.HeadMinT, out.HeadMaxT = s.headRange()
+	out.HeadBytes = db.headBytes()
 	for _, g := range s.gens {
 		out.HeadSamples += g.gen.Samples()
-		out.HeadBytes += g.gen.Bytes()
 	}
 	for _, p := range s.parts {
 		out.PartSamples += p.info.Samples

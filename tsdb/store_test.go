@@ -300,6 +300,29 @@ func TestMemoryBudgetRefusesAndRecovers(t *testing.T) {
 	require.Len(t, dump(t, db, 0, t0+day), int(i)*10)
 }
 
+// Samples that a View keeps in memory count although they are flushed.
+func TestViewsAreChargedToTheBudget(t *testing.T) {
+	ctx := context.Background()
+	db := openStore(t, tsdb.Options{FlushBytes: 1 << 30, MemoryBudget: 3000})
+	lset := labels.FromStrings("a", "1")
+	write := func(from int64) error {
+		b := db.Batch()
+		s, err := b.Series(lset)
+		require.NoError(t, err)
+		for i := range int64(200) {
+			require.NoError(t, b.Float(s, 0, t0+from+i, 1))
+		}
+		return b.Commit(ctx)
+	}
+	require.NoError(t, write(0))
+	v, err := db.Select(ctx, 0, t0+day)
+	require.NoError(t, err)
+	require.NoError(t, db.ForceFlush(ctx))
+	require.ErrorContains(t, write(1000), "memory budget")
+	v.Close()
+	require.NoError(t, write(1000))
+}
+
 func TestFolderOfAnotherProcessIsRefused(t *testing.T) {
 	mem := vfs.NewMem()
 	openStore(t, tsdb.Options{FS: mem})
