@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -99,8 +100,10 @@ func New(opts Options) (*Door, error) {
 	a.Register(d.mux, "/prometheus")
 	protocol := meter.instrument("protocol", http.HandlerFunc(d.protocol))
 	for _, path := range protocolPaths {
-		d.mux.Handle(path, protocol)
-		d.mux.Handle("/prometheus"+path, protocol)
+		for _, p := range []string{path, strings.TrimSuffix(path, "/")} { // else the mux redirects
+			d.mux.Handle(p, protocol)
+			d.mux.Handle("/prometheus"+p, protocol)
+		}
 	}
 	d.mux.Handle("/", protocol)
 	return d, nil

@@ -109,6 +109,28 @@ func TestDoorRoutesEveryProtocol(t *testing.T) {
 	require.NotContains(t, f("GET", "/api/v1/query?query=weather_temp", "", 200), `"21.5"`)
 }
 
+// A path that has others below it answers itself, without a redirect.
+func TestDoorDoesNotRedirect(t *testing.T) {
+	door, _ := newDoor(t)
+	for _, path := range []string{"/api/v1/import/prometheus", "/prometheus/api/v1/import/prometheus", "/api/v1/influx", "/write", "/api/v1/query"} {
+		w := httptest.NewRecorder()
+		door.ServeHTTP(w, httptest.NewRequest("POST", path, nil))
+		require.Equal(t, 503, w.Code, path)
+	}
+}
+
+func TestHealthSpeaksInfluxToThoseWhoAskForJSON(t *testing.T) {
+	door, _ := newDoor(t)
+	r := httptest.NewRequest("GET", "/health", nil)
+	w := httptest.NewRecorder()
+	door.ServeHTTP(w, r)
+	require.Equal(t, "OK", w.Body.String())
+	r.Header.Set("Accept", "application/json")
+	w = httptest.NewRecorder()
+	door.ServeHTTP(w, r)
+	require.JSONEq(t, `{"name":"influxdb","message":"ready for queries and writes","status":"pass","checks":[]}`, w.Body.String())
+}
+
 func TestSeriesLimitIsAnsweredWith429(t *testing.T) {
 	_, server := openDoor(t, tsdb.Options{MaxSeries: 1})
 	code, _, _ := ask(t, "POST", server.URL+"/write", "a v=1")

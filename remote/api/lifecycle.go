@@ -17,8 +17,14 @@ func (a *API) ready(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintf(w, "%s is Ready.\n", a.opts.AppName)
 }
 
-// health is VictoriaMetrics' form of healthy.
-func (a *API) health(w http.ResponseWriter, _ *http.Request) {
+// health is VictoriaMetrics' form of healthy, and InfluxDB's for clients that
+// ask for JSON, as its libraries do.
+func (a *API) health(w http.ResponseWriter, r *http.Request) {
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"name":"influxdb","message":"ready for queries and writes","status":"pass","checks":[]}`))
+		return
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte("OK"))
 }
