@@ -7,7 +7,6 @@ tool github.com/prometheus/prometheus/cmd/prometheus
 require (
 	github.com/cortexproject/promqlsmith v0.0.0-20260205231645-0c8ef5fe46a5
 	github.com/influxdata/influxdb-client-go/v2 v2.14.0
-	github.com/influxdata/line-protocol/v2 v2.2.1
 	github.com/prometheus/complicance/remotewrite2 v0.0.0
 	github.com/varvedb/varve v0.0.0
 )

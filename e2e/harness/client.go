@@ -19,11 +19,13 @@ type Client struct {
 	HTTP *http.Client
 }
 
-// NewClient returns a client with connections of its own.
+// NewClient returns a client with connections of its own. It follows no
+// redirects.
 func NewClient(base string) Client {
 	return Client{URL: base, HTTP: &http.Client{
-		Timeout:   2 * time.Minute,
-		Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
+		Timeout:       2 * time.Minute,
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
