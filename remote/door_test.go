@@ -119,7 +119,7 @@ func TestDoorDoesNotRedirect(t *testing.T) {
 	}
 }
 
-func TestHealthSpeaksInfluxToThoseWhoAskForJSON(t *testing.T) {
+func TestHealthSpeaksInfluxToItsClients(t *testing.T) {
 	door, _ := newDoor(t)
 	r := httptest.NewRequest("GET", "/health", nil)
 	w := httptest.NewRecorder()

@@ -17,10 +17,10 @@ func (a *API) ready(w http.ResponseWriter, _ *http.Request) {
 	_, _ = fmt.Fprintf(w, "%s is Ready.\n", a.opts.AppName)
 }
 
-// health is VictoriaMetrics' form of healthy, and InfluxDB's for clients that
-// ask for JSON, as its libraries do.
+// health is VictoriaMetrics' form of healthy, and InfluxDB's for InfluxDB's
+// client libraries and whoever asks for JSON.
 func (a *API) health(w http.ResponseWriter, r *http.Request) {
-	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+	if strings.HasPrefix(r.UserAgent(), "influxdb-client") || strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"name":"influxdb","message":"ready for queries and writes","status":"pass","checks":[]}`))
 		return
