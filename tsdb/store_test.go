@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
 
@@ -387,6 +388,35 @@ func TestKilledWhileReadingTheLog(t *testing.T) {
 		require.NotEmpty(t, db.Parts())
 		require.Equal(t, want, dump(t, db, 0, t0+day))
 	}
+}
+
+// The sample before a range's first decides on its hint, also where it lies in a
+// part that the range does not touch.
+func TestHintsLookBackAcrossParts(t *testing.T) {
+	ctx := context.Background()
+	db := openStore(t, tsdb.Options{})
+	lset := labels.FromStrings("__name__", "h")
+	for i, count := range []uint64{5, 9, 6} { // the last one follows a reset
+		b := db.Batch()
+		s, err := b.Series(lset)
+		require.NoError(t, err)
+		require.NoError(t, b.Histogram(s, 0, t0-2000+int64(i)*1000, &histogram.Histogram{Count: count, ZeroCount: count}))
+		require.NoError(t, b.Commit(ctx))
+		require.NoError(t, db.ForceFlush(ctx))
+	}
+	v, err := db.Select(ctx, t0, t0+day)
+	require.NoError(t, err)
+	defer v.Close()
+	require.Equal(t, 1, v.Len())
+	c := v.Cursor(0, t0, t0+day)
+	require.True(t, c.Next())
+	require.Equal(t, 1, c.Span().Count)
+	require.Equal(t, histogram.UnknownCounterReset, c.Span().Histograms[0].CounterResetHint)
+	require.False(t, c.Next())
+	later, err := db.Select(ctx, t0+1, t0+day)
+	require.NoError(t, err)
+	defer later.Close()
+	require.Zero(t, later.Len(), "a series with samples before the range alone is not found")
 }
 
 // Writers, readers, flushes, merges and deletes at once: every acknowledged

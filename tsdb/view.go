@@ -27,6 +27,7 @@ type View struct {
 type viewSeries struct {
 	lset    labels.Labels
 	sources []source
+	inRange bool // one of them has samples in the range of the View, not just before
 }
 
 // source makes cursors over one place's samples of a series; deletes applied.
@@ -77,19 +78,20 @@ func (v *View) find(ctx context.Context, db *DB, ms []*labels.Matcher) error {
 		return nil
 	}
 	lists := [][]viewSeries{}
+	early := v.mint - hintLookback
 	for i := range v.state.parts {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		p := &v.state.parts[i]
-		list, err := p.find(v.mint, v.maxt, ms)
+		list, err := p.find(early, v.mint, v.maxt, ms)
 		if err != nil {
 			return err
 		}
 		lists = append(lists, list)
 	}
-	lists = append(lists, v.state.findHead(db.head, v.mint, v.maxt, ms))
-	v.series = joinSeries(lists)
+	lists = append(lists, v.state.findHead(db.head, early, v.mint, v.maxt, ms))
+	v.series = slices.DeleteFunc(joinSeries(lists), func(s viewSeries) bool { return !s.inRange })
 	return ctx.Err()
 }
 
@@ -108,13 +110,20 @@ func (p *partView) ordinals(mint, maxt int64, ms []*labels.Matcher) ([]uint32, e
 		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(ords), func(ord uint32) bool {
-		lo, hi := p.part.SeriesRange(ord)
-		return lo > maxt || hi < mint || covers(p.hidden[ord], max(lo, mint), min(hi, maxt))
+		return !p.shows(ord, mint, maxt)
 	}), nil
 }
 
-func (p *partView) find(mint, maxt int64, ms []*labels.Matcher) ([]viewSeries, error) {
-	ords, err := p.ordinals(mint, maxt, ms)
+// shows tells whether a series has samples inside the range that no delete
+// hides.
+func (p *partView) shows(ord uint32, mint, maxt int64) bool {
+	lo, hi := p.part.SeriesRange(ord)
+	return lo <= maxt && hi >= mint && !covers(p.hidden[ord], max(lo, mint), min(hi, maxt))
+}
+
+// find returns the series with samples inside [early, maxt].
+func (p *partView) find(early, mint, maxt int64, ms []*labels.Matcher) ([]viewSeries, error) {
+	ords, err := p.ordinals(early, maxt, ms)
 	if err != nil || len(ords) == 0 {
 		return nil, err
 	}
@@ -127,12 +136,13 @@ func (p *partView) find(mint, maxt int64, ms []*labels.Matcher) ([]viewSeries, e
 	for i, ord := range ords {
 		out[i].lset = index.Labels(ord, &builder)
 		out[i].sources = []source{partSource{part: p, ord: ord}}
+		out[i].inRange = p.shows(ord, mint, maxt)
 	}
 	return out, nil
 }
 
-func (s *state) findHead(h *head.Head, mint, maxt int64, ms []*labels.Matcher) []viewSeries {
-	found := h.Select(s.generations(), mint, maxt, ms)
+func (s *state) findHead(h *head.Head, early, mint, maxt int64, ms []*labels.Matcher) []viewSeries {
+	found := h.Select(s.generations(), early, maxt, ms)
 	out := make([]viewSeries, 0, len(found))
 	for i := range found {
 		f := &found[i]
@@ -140,8 +150,12 @@ func (s *state) findHead(h *head.Head, mint, maxt int64, ms []*labels.Matcher) [
 		for k := range f.Held {
 			held := &f.Held[k]
 			hidden := s.liveGen(held.Generation).hiddenOf(vs.lset, s.tombstones)
-			if !covers(hidden, max(mint, held.MinT), min(maxt, held.MaxT)) {
+			shows := func(from int64) bool {
+				return held.MaxT >= from && !covers(hidden, max(from, held.MinT), min(maxt, held.MaxT))
+			}
+			if shows(early) {
 				vs.sources = append(vs.sources, headSource{held: held, hidden: hidden})
+				vs.inRange = vs.inRange || shows(mint)
 			}
 		}
 		if len(vs.sources) > 0 {
@@ -199,6 +213,7 @@ func joinTwo(a, b []viewSeries) []viewSeries {
 			out, b = append(out, b[0]), b[1:]
 		default:
 			a[0].sources = append(a[0].sources, b[0].sources...)
+			a[0].inRange = a[0].inRange || b[0].inRange
 			out, a, b = append(out, a[0]), a[1:], b[1:]
 		}
 	}
