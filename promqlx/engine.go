@@ -68,7 +68,7 @@ func New(opts Options) (*Engine, error) {
 	opts = opts.withDefaults()
 	set := parseFeatures(opts.EnabledFeatures)
 	e := &Engine{
-		parser:   parser.NewParser(set.parserOptions()),
+		parser:   boundedParser{parser.NewParser(set.parserOptions()), opts.MaxQueryBytes},
 		opts:     opts,
 		features: features.NewRegistry(),
 	}

@@ -3,6 +3,7 @@ package promqlx
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -256,4 +257,24 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	require.True(t, found)
+}
+
+// A text that is too long is refused before it is parsed: parsing knows no
+// deadline.
+func TestLongQueriesAreRefused(t *testing.T) {
+	e, err := New(Options{MaxQueryBytes: 100})
+	require.NoError(t, err)
+	long := strings.Repeat("-", 100) + "1"
+	_, err = e.ParseExpr(long)
+	require.ErrorContains(t, err, "limit: 100 bytes")
+	_, err = e.Instant(context.Background(), nil, long, QueryOptions{}, time.Now())
+	require.ErrorContains(t, err, "limit: 100 bytes")
+	_, err = e.Range(context.Background(), nil, long, QueryOptions{}, time.Now(), time.Now(), time.Second)
+	require.ErrorContains(t, err, "limit: 100 bytes")
+	_, err = e.ParseMetricSelector(strings.Repeat("a", 101))
+	require.ErrorContains(t, err, "limit: 100 bytes")
+	_, err = e.ParseMetricSelectors([]string{strings.Repeat("a", 60), strings.Repeat("a", 60)})
+	require.ErrorContains(t, err, "limit: 100 bytes")
+	_, err = e.ParseExpr(strings.Repeat("-", 99) + "1")
+	require.NoError(t, err)
 }

@@ -16,6 +16,7 @@ const (
 	DefaultMaxConcurrent = 20
 	DefaultLookbackDelta = 5 * time.Minute
 	DefaultSubqueryStep  = time.Minute
+	DefaultMaxQueryBytes = 64 << 10
 )
 
 // Options configure an Engine. The zero value works and means the defaults.
@@ -30,6 +31,9 @@ type Options struct {
 	// LookbackDelta is how old a sample an instant selector still takes; 0 means
 	// DefaultLookbackDelta.
 	LookbackDelta time.Duration
+	// MaxQueryBytes bounds the text of a query, or of all selectors of one call; 0
+	// means DefaultMaxQueryBytes.
+	MaxQueryBytes int
 	// SubqueryStep is the step of a subquery that names none; 0 means DefaultSubqueryStep.
 	SubqueryStep time.Duration
 	// EnabledFeatures are names as --enable-feature takes them, also several in
@@ -53,6 +57,7 @@ func (o Options) Validate() error {
 		{"timeout", int64(o.Timeout)},
 		{"max samples", int64(o.MaxSamples)},
 		{"max concurrent queries", int64(o.MaxConcurrent)},
+		{"max query bytes", int64(o.MaxQueryBytes)},
 		{"lookback delta", int64(o.LookbackDelta)},
 		{"subquery step", int64(o.SubqueryStep)},
 	} {
@@ -78,6 +83,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.LookbackDelta == 0 {
 		o.LookbackDelta = DefaultLookbackDelta
+	}
+	if o.MaxQueryBytes == 0 {
+		o.MaxQueryBytes = DefaultMaxQueryBytes
 	}
 	if o.SubqueryStep == 0 {
 		o.SubqueryStep = DefaultSubqueryStep

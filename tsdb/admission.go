@@ -8,15 +8,16 @@ import (
 // admit refuses a write while the store is short of memory or disk.
 func (db *DB) admit() error {
 	if err := db.disk.Load(); err != nil {
-		return err
+		return db.opts.Events.refused(err)
 	}
 	if used := db.headBytes(); used > db.opts.MemoryBudget {
 		db.wakeFlush()
-		return &OverloadError{
+		return db.opts.Events.refused(&OverloadError{
+			Name:       "memory",
 			Limit:      fmt.Sprintf("memory budget of %d bytes", db.opts.MemoryBudget),
 			Reason:     fmt.Sprintf("samples in memory take %d bytes", used),
 			RetryAfter: time.Second,
-		}
+		})
 	}
 	return nil
 }
@@ -28,12 +29,13 @@ func (db *DB) admitSeries() error {
 		return err
 	}
 	if limit := db.opts.MaxSeries; limit > 0 && db.head.SeriesCount() >= limit {
-		return &OverloadError{
+		return db.opts.Events.refused(&OverloadError{
+			Name:       "series",
 			Limit:      fmt.Sprintf("%d active series", limit),
 			Reason:     "too many active series",
 			RetryAfter: 10 * time.Second,
 			TooMany:    true,
-		}
+		})
 	}
 	return nil
 }
@@ -65,6 +67,7 @@ func (db *DB) checkDisk() {
 		return
 	}
 	db.disk.Store(&OverloadError{
+		Name:       "disk",
 		Limit:      fmt.Sprintf("%d bytes of free disk", db.opts.MinFree),
 		Reason:     fmt.Sprintf("the disk has %d bytes left", free),
 		RetryAfter: 10 * time.Second,

@@ -56,6 +56,8 @@ type DB struct {
 		held     map[*head.Generation]struct{} // in memory, flushed or not
 	}
 
+	damage damageLog
+
 	disk atomic.Pointer[OverloadError] // not nil while the disk is short
 
 	flushSignal chan struct{}

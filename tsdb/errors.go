@@ -38,6 +38,7 @@ func (e *InputError) Error() string {
 // OverloadError is a write refused for now, to be tried again after
 // RetryAfter. Nothing of it was kept.
 type OverloadError struct {
+	Name       string // of the limit: memory, series or disk
 	Limit      string
 	Reason     string
 	RetryAfter time.Duration

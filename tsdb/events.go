@@ -9,6 +9,7 @@ type Events struct {
 	Merged        func(MergeInfo)
 	Retired       func(RetireInfo)
 	Replayed      func(ReplayInfo)
+	Refused       func(*OverloadError)        // a write was refused for now
 	Corrupted     func(error)                 // damage was found and set aside
 	BackgroundErr func(job string, err error) // a background job failed and will be tried again
 }
@@ -66,6 +67,13 @@ func (e *Events) replayed(i ReplayInfo) {
 	if e.Replayed != nil {
 		e.Replayed(i)
 	}
+}
+
+func (e *Events) refused(err *OverloadError) *OverloadError {
+	if e.Refused != nil {
+		e.Refused(err)
+	}
+	return err
 }
 
 func (e *Events) corrupted(err error) {

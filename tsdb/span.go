@@ -1,6 +1,10 @@
 package tsdb
 
-import "github.com/varvedb/varve/tsdb/internal/block"
+import (
+	"errors"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+)
 
 // Span is a run of samples of one series and one kind in ascending time order;
 // see its fields for shapes and ownership.
@@ -32,10 +36,21 @@ const (
 // Cursor walks the spans of one series of a View: ascending, not overlapping,
 // with duplicates resolved and deletes applied. It is for one goroutine and must
 // not be used after its View was closed.
-type Cursor struct{ c block.Cursor }
+type Cursor struct {
+	c  block.Cursor
+	db *DB
+}
 
 // Next moves to the next span; after false, Err tells the end from a failure.
-func (c *Cursor) Next() bool { return c.c.Next() }
+func (c *Cursor) Next() bool {
+	if c.c.Next() {
+		return true
+	}
+	if err := c.c.Err(); errors.Is(err, ErrCorrupt) {
+		c.db.noteDamage(err)
+	}
+	return false
+}
 
 // Span returns the current span, valid until the next call of Next.
 func (c *Cursor) Span() *Span { return c.c.Span() }

@@ -16,6 +16,7 @@ import (
 // moment. It stays readable, whatever is written, flushed, merged or deleted
 // meanwhile, until Close. Its methods may be called by many goroutines.
 type View struct {
+	db         *DB
 	state      *state
 	mint, maxt int64
 	series     []viewSeries
@@ -65,7 +66,7 @@ func (db *DB) Select(ctx context.Context, mint, maxt int64, ms ...*labels.Matche
 	if err != nil {
 		return nil, err
 	}
-	v := &View{state: s, mint: max(mint, db.oldest(time.Now())), maxt: maxt}
+	v := &View{db: db, state: s, mint: max(mint, db.oldest(time.Now())), maxt: maxt}
 	if err := v.find(ctx, db, ms); err != nil {
 		v.Close()
 		return nil, err
@@ -233,7 +234,7 @@ func (v *View) Labels(i int) labels.Labels { return v.series[i].lset }
 func (v *View) Cursor(i int, mint, maxt int64) *Cursor {
 	mint, maxt = max(mint, v.mint), min(maxt, v.maxt)
 	s := &v.series[i]
-	return &Cursor{c: block.ResolveHints(s.cursor(mint, maxt), func() block.Cursor {
+	return &Cursor{db: v.db, c: block.ResolveHints(s.cursor(mint, maxt), func() block.Cursor {
 		return s.cursor(mint-hintLookback, mint-1)
 	})}
 }

@@ -65,7 +65,7 @@ func parseFlags(args []string) (*flags, error) {
 
 func (f *flags) addWeb(app *kingpin.Application) {
 	app.Flag("web.enable-admin-api", "Enable deleting series, snapshots and cleaning tombstones over HTTP.").BoolVar(&f.http.admin)
-	app.Flag("web.enable-lifecycle", "Enable reload over HTTP.").BoolVar(&f.http.lifecycle)
+	app.Flag("web.enable-lifecycle", "Enable /-/reload, which checks the web configuration anew; certificates and users are read anew all the time.").BoolVar(&f.http.lifecycle)
 	app.Flag("web.cors.origin", "Regular expression of the origins that browsers may ask from.").Default(".*").StringVar(&f.http.cors)
 	app.Flag("web.max-request-size", "Largest decompressed body of a write.").Default("32MiB").SetValue(&bytesValue{&f.http.maxRequest})
 	app.Flag("web.read-timeout", "Longest time a client may take to send a request.").Default("5m").DurationVar(&f.http.readTimeout)
@@ -74,10 +74,11 @@ func (f *flags) addWeb(app *kingpin.Application) {
 
 func (f *flags) addQuery(app *kingpin.Application) (finish func()) {
 	var timeout, lookback promDuration
-	app.Flag("query.timeout", "Longest time a query may wait and run.").Default("2m").SetValue(&timeout)
+	app.Flag("query.timeout", "Longest time a query may wait and run, parsing aside.").Default("2m").SetValue(&timeout)
 	app.Flag("query.lookback-delta", "How old a sample an instant selector still takes.").Default("5m").SetValue(&lookback)
 	app.Flag("query.max-concurrency", "Queries that run at once; others wait.").Default("20").IntVar(&f.query.MaxConcurrent)
 	app.Flag("query.max-samples", "Samples that one query may hold in memory.").Default("50000000").IntVar(&f.query.MaxSamples)
+	app.Flag("query.max-length", "Bytes of a query's text, or of all selectors of a request.").Default("65536").IntVar(&f.query.MaxQueryBytes)
 	app.Flag("enable-feature", "Comma separated names of features, those of Prometheus.").StringsVar(&f.feature)
 	return func() {
 		f.query.Timeout, f.query.LookbackDelta = time.Duration(timeout), time.Duration(lookback)

@@ -46,9 +46,17 @@ func machineMemory() int64 {
 	return 0
 }
 
+// collectPercent is the garbage collector's goal unless the user set GOGC: half
+// of Go's default costs about a tenth more processor time while samples are
+// written and saves a quarter of the memory.
+const collectPercent = 50
+
 // limitMemory keeps the garbage collector from outgrowing the limit, unless the
 // user set GOMEMLIMIT.
 func limitMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectPercent)
+	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit() / 10 * 9)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -14,7 +15,7 @@ type metrics struct {
 	db atomic.Pointer[tsdb.DB]
 
 	flushes, merges, retired, corruptions prometheus.Counter
-	failures                              *prometheus.CounterVec
+	failures, refusals                    *prometheus.CounterVec
 	flushSeconds, mergeSeconds            prometheus.Counter
 	replaySeconds                         prometheus.Gauge
 }
@@ -27,7 +28,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	m := &metrics{
 		flushes:      counter("varve_flushes_total", "Times that samples in memory were written out."),
-		flushSeconds: counter("varve_flush_seconds_total", "Time spent on that."),
+		flushSeconds: counter("varve_flush_seconds_total", "Time spent on writing samples out."),
 		merges:       counter("varve_merges_total", "Merges of parts."),
 		mergeSeconds: counter("varve_merge_seconds_total", "Time spent on merges."),
 		retired:      counter("varve_parts_retired_total", "Parts dropped by the retention."),
@@ -35,11 +36,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "varve_background_failures_total", Help: "Background jobs that failed and were tried again.",
 		}, []string{"job"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "varve_writes_refused_total", Help: "Writes and new series refused for now, by limit.",
+		}, []string{"limit"}),
 		replaySeconds: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "varve_replay_seconds", Help: "Time that reading the log took at the start.",
 		}),
 	}
-	reg.MustRegister(m.failures, m.replaySeconds, storeCollector{m})
+	reg.MustRegister(m.failures, m.refusals, m.replaySeconds, storeCollector{m})
 	return m
 }
 
@@ -54,7 +58,7 @@ var storeDescs = [...]struct {
 	kind  prometheus.ValueType
 	value func(tsdb.Stats) float64
 }{
-	{newDesc("varve_head_series", "Registered series."), prometheus.GaugeValue, func(s tsdb.Stats) float64 { return float64(s.HeadSeries) }},
+	{newDesc("varve_head_series", "Series registered in memory."), prometheus.GaugeValue, func(s tsdb.Stats) float64 { return float64(s.HeadSeries) }},
 	{newDesc("varve_head_samples", "Samples in memory."), prometheus.GaugeValue, func(s tsdb.Stats) float64 { return float64(s.HeadSamples) }},
 	{newDesc("varve_head_bytes", "Memory of the samples in memory, estimated."), prometheus.GaugeValue, func(s tsdb.Stats) float64 { return float64(s.HeadBytes) }},
 	{newDesc("varve_parts", "Live parts."), prometheus.GaugeValue, func(s tsdb.Stats) float64 { return float64(s.Parts) }},
@@ -87,8 +91,12 @@ func (c storeCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
+// refusalLogInterval keeps a flood of refused writes out of the log.
+const refusalLogInterval = 10 * time.Second
+
 // events makes logs and metrics of what the store does.
 func events(logger *slog.Logger, m *metrics) *tsdb.Events {
+	var warned atomic.Int64 // when refused writes were last told of
 	return &tsdb.Events{
 		Flushed: func(i tsdb.FlushInfo) {
 			m.flushes.Inc()
@@ -107,6 +115,13 @@ func events(logger *slog.Logger, m *metrics) *tsdb.Events {
 		Replayed: func(i tsdb.ReplayInfo) {
 			m.replaySeconds.Set(i.Took.Seconds())
 			logger.Info("Read the log", "frames", i.Frames, "samples", i.Samples, "torn_bytes", i.Torn, "took", i.Took)
+		},
+		Refused: func(err *tsdb.OverloadError) {
+			m.refusals.WithLabelValues(err.Name).Inc()
+			if now := time.Now().UnixNano(); now-warned.Load() > int64(refusalLogInterval) {
+				warned.Store(now)
+				logger.Warn("Refusing writes", "limit", err.Limit, "reason", err.Reason)
+			}
 		},
 		Corrupted: func(err error) {
 			m.corruptions.Inc()

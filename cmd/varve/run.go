@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,7 +50,7 @@ func run(ctx context.Context, f *flags, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: door, ReadHeaderTimeout: 30 * time.Second, ReadTimeout: f.http.readTimeout}
+	server := &http.Server{Handler: door, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn), ReadHeaderTimeout: 30 * time.Second, ReadTimeout: f.http.readTimeout}
 	served := make(chan error, 1)
 	go func() { served <- web.ListenAndServe(server, f.web, logger) }()
 
@@ -57,19 +60,38 @@ func run(ctx context.Context, f *flags, logger *slog.Logger) error {
 	}
 	door.Open(db)
 	logger.Info("Ready to serve")
-	select {
-	case <-ctx.Done():
-		logger.Info("Stopping: finishing requests, then flushing")
-	case err = <-served:
-		if errors.Is(err, http.ErrServerClosed) {
-			err = nil
-		}
-	}
+	err = serve(ctx, f, served, logger)
 	return errors.Join(err, stop(server, f.http.shutdown, logger), closeStore(db))
 }
 
+// serve waits until ctx ends or the listener fails; meanwhile it checks the web
+// configuration anew on SIGHUP, as on /-/reload.
+func serve(ctx context.Context, f *flags, served <-chan error, logger *slog.Logger) error {
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	for {
+		select {
+		case <-hangup:
+			if err := web.Validate(*f.web.WebConfigFile); err != nil {
+				logger.Error("Reload: the web configuration is not sound", "err", err)
+			} else {
+				logger.Info("Reload: the web configuration is sound")
+			}
+		case <-ctx.Done():
+			logger.Info("Stopping: finishing requests, then flushing")
+			return nil
+		case err := <-served:
+			if errors.Is(err, http.ErrServerClosed) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
 func openStore(f *flags, logger *slog.Logger, metrics *metrics) (*tsdb.DB, error) {
-	logger.Info("Opening store", "path", f.path, "retention", f.store.Retention, "wal_sync", f.store.Sync,
+	logger.Info("Opening store", "path", f.path, "retention", f.store.Retention, "wal_sync", f.store.Sync.String(),
 		"memory_budget", f.store.MemoryBudget)
 	db, err := tsdb.Open(f.path, f.store)
 	if err != nil {
