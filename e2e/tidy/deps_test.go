@@ -31,6 +31,10 @@ const depsRules = `
 	# Memory: no file, no log, no part.
 	tsdb/internal/block < tsdb/internal/head;
 
+	# The index to come.
+	NONE < tsdb/internal/bitmap;
+	tsdb/internal/block, tsdb/internal/bitmap < tsdb/internal/index2;
+
 	# Immutable files, from the bottom up.
 	tsdb/internal/block < tsdb/internal/index/section < tsdb/internal/index;
 	tsdb/internal/index, tsdb/internal/vfs < tsdb/internal/part < tsdb/internal/merge;

@@ -1,0 +1,241 @@
+package index2
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+const (
+	// A row group is cut at the latest here, and before the next metric once it
+	// has moreRows, or fewRows if the label names change with the metric.
+	maxRows  = 1 << 16
+	moreRows = 1 << 12
+	fewRows  = 64
+)
+
+// writerRows is the row group that is being filled.
+type writerRows struct {
+	first   uint32
+	n       int
+	columns []rowColumn
+	place   map[uint32]int // of a label in columns
+	metric  string
+	shapes  map[string]bool
+	key     []byte
+}
+
+type rowColumn struct {
+	label   uint32
+	numbers []uint32 // up to the last row that has the label
+}
+
+// begin begins a row, in a new group if it is time.
+func (r *writerRows) begin(w *Writer, lset labels.Labels) {
+	metric := lset.Get(labels.MetricName)
+	if r.n == 0 {
+		r.reset(w.n)
+		r.metric = string([]byte(metric))
+	}
+	r.key = r.key[:0]
+	lset.Range(func(l labels.Label) { r.key = appendText(r.key, l.Name) })
+	known := r.shapes[string(r.key)]
+	if r.n == maxRows || metric != r.metric && (r.n >= moreRows || r.n >= fewRows && !known) {
+		r.flush(w)
+		r.reset(w.n)
+		known = false
+	}
+	if metric != r.metric {
+		r.metric = string([]byte(metric))
+	}
+	if !known {
+		r.shapes[string(r.key)] = true
+	}
+}
+
+func (r *writerRows) reset(first uint32) {
+	r.first, r.n, r.columns = first, 0, nil
+	r.place, r.shapes = map[uint32]int{}, map[string]bool{}
+}
+
+// set sets the value of a label in the row.
+func (r *writerRows) set(label, number uint32) {
+	i, ok := r.place[label]
+	if !ok {
+		i = len(r.columns)
+		r.place[label] = i
+		r.columns = append(r.columns, rowColumn{label: label})
+	}
+	c := &r.columns[i]
+	for len(c.numbers) < r.n {
+		c.numbers = append(c.numbers, 0)
+	}
+	c.numbers = append(c.numbers, number)
+}
+
+func (r *writerRows) end() { r.n++ }
+
+// flush hands the row group over to the writer.
+func (r *writerRows) flush(w *Writer) {
+	if r.n == 0 {
+		return
+	}
+	b := writerBlock{begin: r.first, end: r.first + uint32(r.n)}
+	var raw []byte
+	for i := range r.columns {
+		c := &r.columns[i]
+		for len(c.numbers) < r.n {
+			c.numbers = append(c.numbers, 0)
+		}
+		column := writerColumn{label: c.label, off: w.written + int64(len(raw))}
+		least, most := slices.Min(c.numbers), slices.Max(c.numbers)
+		if least == most {
+			column.same = least
+		} else {
+			column.width = (bits.Len32(most) + 7) / 8
+			for _, number := range c.numbers {
+				raw = binary.LittleEndian.AppendUint32(raw, number)
+				raw = raw[:len(raw)-4+column.width]
+			}
+		}
+		b.columns = append(b.columns, column)
+	}
+	r.n = 0
+	w.blocks = append(w.blocks, b)
+	if w.options.Scratch == nil {
+		w.memory = append(w.memory, raw...)
+	} else if _, err := w.options.Scratch.WriteAt(raw, w.written); err != nil && w.err == nil {
+		w.err = fmt.Errorf("write row group to scratch: %w", err)
+	}
+	w.written += int64(len(raw))
+}
+
+// numbers returns the value numbers of a column of a block, in p's memory.
+func (w *Writer) numbers(b *writerBlock, c *writerColumn, p *postingsWriter) []uint32 {
+	rows := int(b.end - b.begin)
+	p.column = slices.Grow(p.column[:0], rows)[:rows]
+	if c.width == 0 {
+		for i := range p.column {
+			p.column[i] = c.same
+		}
+		return p.column
+	}
+	size := rows * c.width
+	raw := w.memory
+	if w.options.Scratch == nil {
+		raw = raw[c.off : c.off+int64(size)]
+	} else {
+		p.raw = slices.Grow(p.raw[:0], size)[:size]
+		raw = p.raw
+		if _, err := w.options.Scratch.ReadAt(raw, c.off); err != nil && w.err == nil {
+			w.err = fmt.Errorf("read row group from scratch: %w", err)
+			clear(raw)
+		}
+	}
+	for i := range p.column {
+		var x uint32
+		for k := range c.width {
+			x |= uint32(raw[i*c.width+k]) << (8 * k)
+		}
+		p.column[i] = x
+	}
+	return p.column
+}
+
+// each calls f with the value numbers of a label, row group by row group.
+func (w *Writer) each(label uint32, p *postingsWriter, f func(begin uint32, numbers []uint32)) {
+	for i := range w.blocks {
+		b := &w.blocks[i]
+		for k := range b.columns {
+			if c := &b.columns[k]; c.label == label {
+				f(b.begin, w.numbers(b, c, p))
+			}
+		}
+	}
+}
+
+// writeColumns writes the sections of row groups, columns and their data. order
+// lists the labels by name.
+func (w *Writer) writeColumns(f *frame, order []uint32) {
+	final := make([]uint32, len(order))
+	for number, i := range order {
+		final[i] = uint32(number)
+	}
+	var rows, columns, data []byte
+	var off uint64
+	p := &postingsWriter{}
+	f.begin(secData)
+	for i := range w.blocks {
+		b := &w.blocks[i]
+		rows = binary.LittleEndian.AppendUint32(rows, b.begin)
+		rows = binary.LittleEndian.AppendUint32(rows, uint32(len(columns)/columnEntry))
+		slices.SortFunc(b.columns, func(x, y writerColumn) int { return int(final[x.label]) - int(final[y.label]) })
+		for k := range b.columns {
+			c := &b.columns[k]
+			ordinals := w.numbers(b, c, p)
+			rank := w.labels[c.label].rank
+			for at, number := range ordinals {
+				ordinals[at] = rank[number]
+			}
+			var how uint64
+			var base uint32
+			data, base, how = pack(data[:0], ordinals)
+			columns = binary.LittleEndian.AppendUint32(columns, final[c.label])
+			columns = binary.LittleEndian.AppendUint32(columns, base)
+			columns = binary.LittleEndian.AppendUint64(columns, off<<8|how)
+			f.put(data)
+			off += uint64(len(data))
+		}
+	}
+	f.put(make([]byte, dataSlack))
+	f.end()
+	rows = binary.LittleEndian.AppendUint32(rows, w.n)
+	rows = binary.LittleEndian.AppendUint32(rows, uint32(len(columns)/columnEntry))
+	f.begin(secRows)
+	f.put(rows)
+	f.end()
+	f.begin(secColumns)
+	f.put(columns)
+	f.end()
+}
+
+// pack appends ordinals in as few bits each as they need.
+func pack(dst []byte, ordinals []uint32) (out []byte, base uint32, how uint64) {
+	least, most, missing := ^uint32(0), uint32(0), false
+	for _, o := range ordinals {
+		if o == 0 {
+			missing = true
+			continue
+		}
+		least, most = min(least, o), max(most, o)
+	}
+	base = least
+	if missing {
+		base--
+		how = 0x80
+	}
+	width := uint(bits.Len32(most - base))
+	how |= uint64(width)
+	if width == 0 {
+		return dst, base, how
+	}
+	acc, have := uint64(0), uint(0)
+	for _, o := range ordinals {
+		x := uint64(0)
+		if o != 0 {
+			x = uint64(o - base)
+		}
+		acc |= x << have
+		for have += width; have >= 8; have -= 8 {
+			dst = append(dst, byte(acc))
+			acc >>= 8
+		}
+	}
+	if have > 0 {
+		dst = append(dst, byte(acc))
+	}
+	return dst, base, how
+}
