@@ -31,6 +31,10 @@ const depsRules = `
 	# Memory: no file, no log, no part.
 	tsdb/internal/block < tsdb/internal/head;
 
+	# The blocks to come.
+	NONE < tsdb/internal/codec;
+	tsdb/internal/codec, tsdb/internal/block < tsdb/internal/b1;
+
 	# The index to come.
 	NONE < tsdb/internal/bitmap;
 	tsdb/internal/block, tsdb/internal/bitmap < tsdb/internal/index2;

@@ -1,0 +1,153 @@
+package b1
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/tsdb/chunkenc"
+	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/codec"
+)
+
+// decoder delivers the times and values of one block into dst.
+type decoder func(times []int64, values []float64)
+
+func b1Decoder(t testing.TB, v []float64) decoder {
+	var h Header
+	payload, _, err := NewEncoder(Options{}).Encode(nil, nil, &h, gridSpan(v))
+	require.NoError(t, err)
+	b := new(Block)
+	return func(times []int64, values []float64) {
+		if b.Open(&h, payload) != nil || b.Floats(values, 0) != nil {
+			t.Fail()
+		}
+		codec.FillGrid(times, h.MinT, h.Step, 0)
+	}
+}
+
+func xorDecoder(t testing.TB, v []float64) decoder {
+	chunks := xorChunks(t, v)
+	var it chunkenc.Iterator
+	return func(times []int64, values []float64) {
+		i := 0
+		for _, c := range chunks {
+			it = c.Iterator(it)
+			for it.Next() == chunkenc.ValFloat {
+				times[i], values[i] = it.At()
+				i++
+			}
+		}
+	}
+}
+
+func oneDecoder(t testing.TB, v []float64) decoder {
+	page, err := block.AppendBlock(nil, gridSpan(v))
+	require.NoError(t, err)
+	var p block.Page
+	var s block.Span
+	var buf block.Buffer
+	return func(times []int64, values []float64) {
+		if p.Open(page) != nil || p.Decode(0, &s, &buf, nil) != nil {
+			t.Fail()
+		}
+		if s.Floats != nil {
+			copy(values, s.Floats)
+		} else {
+			codec.Decimals(values, s.Ints64, 1, 0, s.Scale)
+		}
+		codec.FillGrid(times, s.Start, s.Step, 0)
+	}
+}
+
+// BenchmarkAgainstXOR decodes the same data from B1, from format 1 and from
+// Prometheus' chunks, turn about within one run so that a busy machine slows all
+// of them, and reports the ratio.
+func BenchmarkAgainstXOR(b *testing.B) {
+	for _, shape := range scaledShapes {
+		b.Run(shape.name, func(b *testing.B) {
+			v := shape.values(rand.New(rand.NewPCG(1, 1)))
+			decoders := []decoder{b1Decoder(b, v), xorDecoder(b, v), oneDecoder(b, v)}
+			times, values := make([]int64, len(v)), make([]float64, len(v))
+			least := [3]time.Duration{1 << 60, 1 << 60, 1 << 60}
+			var total [3]time.Duration
+			rounds := 0
+			for b.Loop() {
+				rounds++
+				for k, d := range decoders {
+					begin := time.Now()
+					d(times, values)
+					took := time.Since(begin)
+					least[k] = min(least[k], took)
+					total[k] += took
+				}
+			}
+			per := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(len(v)) }
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(per(least[0]), "b1-ns/value")
+			b.ReportMetric(per(least[1]), "xor-ns/value")
+			b.ReportMetric(per(least[2]), "one-ns/value")
+			b.ReportMetric(float64(least[1])/float64(least[0]), "x-min")
+			b.ReportMetric(float64(total[1])/float64(total[0]), "x-mean")
+		})
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	for _, shape := range scaledShapes {
+		b.Run(shape.name, func(b *testing.B) {
+			v := shape.values(rand.New(rand.NewPCG(1, 1)))
+			e := NewEncoder(Options{})
+			var payload, times []byte
+			var h Header
+			s := gridSpan(v)
+			for b.Loop() {
+				var err error
+				if payload, times, err = e.Encode(payload[:0], times[:0], &h, s); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(v)), "ns/sample")
+		})
+	}
+}
+
+// BenchmarkDecode is B1 alone, for profiles.
+func BenchmarkDecode(b *testing.B) {
+	for _, shape := range scaledShapes {
+		b.Run(shape.name, func(b *testing.B) {
+			v := shape.values(rand.New(rand.NewPCG(1, 1)))
+			d := b1Decoder(b, v)
+			times, values := make([]int64, len(v)), make([]float64, len(v))
+			for b.Loop() {
+				d(times, values)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(v)), "ns/value")
+		})
+	}
+}
+
+// BenchmarkStat asks for statistics of windows of 360 of 4320 samples.
+func BenchmarkStat(b *testing.B) {
+	v := scaledShapes[0].values(rand.New(rand.NewPCG(1, 1)))[:4320]
+	block1, _ := encoded(b, NewEncoder(Options{}), gridSpan(v))
+	for _, op := range []struct {
+		name string
+		op   block.StatOp
+	}{{"sum", block.StatSum}, {"max", block.StatMax}, {"last", block.StatLast}} {
+		for _, width := range []int{360, 4320} {
+			b.Run(fmt.Sprintf("%s of %d", op.name, width), func(b *testing.B) {
+				i := 0
+				for b.Loop() {
+					if _, ok := block1.Stat(op.op, i, i+width); !ok {
+						b.Fatal("not exact")
+					}
+					i = (i + 97) % (len(v) - width + 1)
+				}
+			})
+		}
+	}
+}
