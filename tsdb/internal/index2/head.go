@@ -144,7 +144,11 @@ func (h *Head) Lookup(lset labels.Labels) (uint32, bool) {
 	if missing {
 		return 0, false
 	}
-	return h.lookup(fold(hash), pairs)
+	id, ok := h.lookup(fold(hash), pairs)
+	if !ok || id >= h.n.Load() {
+		return 0, false // it is just being added
+	}
+	return id, true
 }
 
 func (h *Head) lookup(hash uint32, pairs []pair) (uint32, bool) {
@@ -210,8 +214,8 @@ func (h *Head) Add(lset labels.Labels) (series uint32, added bool, err error) {
 		l.values.at(p.value - 1).series.Append(id)
 		l.presence.Append(id)
 	}
+	h.series.insert(fold(hash), id) // before n: what is counted is found
 	h.n.Store(id + 1)
-	h.series.insert(fold(hash), id)
 	return id, true, nil
 }
 
