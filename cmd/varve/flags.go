@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,73 +68,90 @@ func (f *flags) addWeb(app *kingpin.Application) {
 	app.Flag("web.enable-admin-api", "Enable deleting series, snapshots and cleaning tombstones over HTTP.").BoolVar(&f.http.admin)
 	app.Flag("web.enable-lifecycle", "Enable /-/reload, which checks the web configuration anew; certificates and users are read anew all the time.").BoolVar(&f.http.lifecycle)
 	app.Flag("web.cors.origin", "Regular expression of the origins that browsers may ask from.").Default(".*").StringVar(&f.http.cors)
-	app.Flag("web.max-request-size", "Largest decompressed body of a write.").Default("32MiB").SetValue(&bytesValue{&f.http.maxRequest})
+	app.Flag("web.max-request-size", "Largest decompressed body of a write.").Default("32MiB").SetValue(&bytesValue{"web.max-request-size", &f.http.maxRequest})
 	app.Flag("web.read-timeout", "Longest time a client may take to send a request.").Default("5m").DurationVar(&f.http.readTimeout)
 	app.Flag("web.shutdown-timeout", "Longest wait for requests to end at shutdown.").Default("30s").DurationVar(&f.http.shutdown)
 }
 
 func (f *flags) addQuery(app *kingpin.Application) (finish func()) {
-	var timeout, lookback promDuration
-	app.Flag("query.timeout", "Longest time a query may wait and run, parsing aside.").Default("2m").SetValue(&timeout)
-	app.Flag("query.lookback-delta", "How old a sample an instant selector still takes.").Default("5m").SetValue(&lookback)
+	var timeout, lookback time.Duration
+	app.Flag("query.timeout", "Longest time a query may wait and run, parsing aside.").Default("2m").SetValue(&durationValue{"query.timeout", &timeout})
+	app.Flag("query.lookback-delta", "How old a sample an instant selector still takes.").Default("5m").SetValue(&durationValue{"query.lookback-delta", &lookback})
 	app.Flag("query.max-concurrency", "Queries that run at once; others wait.").Default("20").IntVar(&f.query.MaxConcurrent)
 	app.Flag("query.max-samples", "Samples that one query may hold in memory.").Default("50000000").IntVar(&f.query.MaxSamples)
 	app.Flag("query.max-length", "Bytes of a query's text, or of all selectors of a request.").Default("65536").IntVar(&f.query.MaxQueryBytes)
 	app.Flag("enable-feature", "Comma separated names of features, those of Prometheus.").StringsVar(&f.feature)
 	return func() {
-		f.query.Timeout, f.query.LookbackDelta = time.Duration(timeout), time.Duration(lookback)
+		f.query.Timeout, f.query.LookbackDelta = timeout, lookback
 		f.query.EnabledFeatures = f.feature
 	}
 }
 
 func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
-	var retention, future, interval promDuration
+	var retention, future, interval time.Duration
 	var sync string
 	app.Flag("storage.path", "Folder of the data.").Default("./data").StringVar(&f.path)
-	app.Flag("storage.retention", "Age after which data is dropped; 0 keeps it.").Default("0").SetValue(&retention)
-	app.Flag("storage.retention-size", "Size of the data past which the oldest days are dropped; 0 keeps them.").Default("0").SetValue(&bytesValue{&f.store.RetentionBytes})
+	app.Flag("storage.retention", "Age after which data is dropped; 0 keeps it.").Default("0").SetValue(&durationValue{"storage.retention", &retention})
+	app.Flag("storage.retention-size", "Size of the data past which the oldest days are dropped; 0 keeps them.").Default("0").SetValue(&bytesValue{"storage.retention-size", &f.store.RetentionBytes})
 	app.Flag("storage.wal-sync", "When the log reaches the disk: always, off or an interval.").Default("100ms").StringVar(&sync)
-	app.Flag("storage.max-future", "How far ahead of the clock a sample may lie.").Default("2d").SetValue(&future)
-	app.Flag("storage.flush-size", "Memory of samples at which they are written out.").Default("64MiB").SetValue(&bytesValue{&f.store.FlushBytes})
-	app.Flag("storage.flush-interval", "Age of samples at which they are written out.").Default("2h").SetValue(&interval)
-	app.Flag("storage.memory-budget", "Memory of samples past which writes are refused; 0 is a quarter of the machine's or container's memory.").Default("0").SetValue(&bytesValue{&f.store.MemoryBudget})
+	app.Flag("storage.max-future", "How far ahead of the clock a sample may lie.").Default("2d").SetValue(&durationValue{"storage.max-future", &future})
+	app.Flag("storage.flush-size", "Memory of samples at which they are written out.").Default("64MiB").SetValue(&bytesValue{"storage.flush-size", &f.store.FlushBytes})
+	app.Flag("storage.flush-interval", "Age of samples at which they are written out.").Default("2h").SetValue(&durationValue{"storage.flush-interval", &interval})
+	app.Flag("storage.memory-budget", "Memory of samples past which writes are refused; 0 is a quarter of the machine's or container's memory.").Default("0").SetValue(&bytesValue{"storage.memory-budget", &f.store.MemoryBudget})
 	app.Flag("storage.max-series", "Active series past which new ones are refused; 0 sets no limit.").Default("0").IntVar(&f.store.MaxSeries)
-	app.Flag("storage.min-free", "Free disk below which writes are refused.").Default("256MiB").SetValue(&bytesValue{&f.store.MinFree})
+	app.Flag("storage.min-free", "Free disk below which writes are refused; 0 sets no limit.").Default("256MiB").SetValue(&bytesValue{"storage.min-free", &f.store.MinFree})
 	return func() (err error) {
-		f.store.Retention, f.store.MaxFuture, f.store.FlushInterval = time.Duration(retention), time.Duration(future), time.Duration(interval)
+		f.store.Retention, f.store.MaxFuture, f.store.FlushInterval = retention, future, interval
 		if f.store.MemoryBudget == 0 {
 			f.store.MemoryBudget = max(4*f.store.FlushBytes, memoryLimit()/4)
 		}
 		if f.store.MinFree == 0 {
 			f.store.MinFree = -1
 		}
-		f.store.Sync, err = tsdb.ParseSyncPolicy(sync)
-		return err
+		if f.store.Sync, err = tsdb.ParseSyncPolicy(sync); err != nil {
+			return fmt.Errorf("--storage.wal-sync: %w", err)
+		}
+		return nil
 	}
 }
 
-// promDuration reads durations as Prometheus writes them, days and weeks too.
-type promDuration time.Duration
-
-func (d *promDuration) Set(s string) error {
-	v, err := model.ParseDuration(s)
-	*d = promDuration(v)
-	return err
+// durationValue reads durations as Prometheus writes them, days and weeks too.
+type durationValue struct {
+	flag string
+	d    *time.Duration
 }
 
-func (d *promDuration) String() string { return model.Duration(*d).String() }
+func (v *durationValue) Set(s string) error {
+	d, err := model.ParseDuration(s)
+	if err != nil {
+		return fmt.Errorf("--%s: %q is no duration such as 90s, 2h or 30d", v.flag, s)
+	}
+	*v.d = time.Duration(d)
+	return nil
+}
 
-// bytesValue reads sizes such as 512MB or 1GiB.
-type bytesValue struct{ n *int64 }
+func (v *durationValue) String() string {
+	if v.d == nil {
+		return "0"
+	}
+	return model.Duration(*v.d).String()
+}
+
+// bytesValue reads sizes: plain bytes, or with a unit as in 512MB or 1GiB, both
+// of 1024.
+type bytesValue struct {
+	flag string
+	n    *int64
+}
 
 func (b *bytesValue) Set(s string) error {
-	if s == "0" {
-		*b.n = 0
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && n >= 0 {
+		*b.n = n
 		return nil
 	}
 	v, err := units.ParseBase2Bytes(s)
-	if err != nil {
-		return fmt.Errorf("size %q: %w", s, err)
+	if err != nil || v < 0 {
+		return fmt.Errorf("--%s: %q is no size such as 1048576, 512MB or 1GiB", b.flag, s)
 	}
 	*b.n = int64(v)
 	return nil
