@@ -3,7 +3,6 @@ package remote
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -67,7 +66,6 @@ var apiPaths = []struct {
 	{"push", []string{http.MethodPost}},
 	{"read", []string{http.MethodPost}},
 	{"import", []string{http.MethodPost, http.MethodPut}},
-	{"import/prometheus", []string{http.MethodPost, http.MethodPut, http.MethodGet}},
 	{"export", []string{http.MethodGet, http.MethodPost}},
 }
 
@@ -97,12 +95,12 @@ func New(opts Options) (*Door, error) {
 		a.Handle(p.path, http.HandlerFunc(d.protocol), p.methods...)
 	}
 	a.Register(d.mux, "")
-	a.Register(d.mux, "/prometheus")
+	a.Register(d.mux, prometheusPrefix)
 	protocol := meter.instrument("protocol", http.HandlerFunc(d.protocol))
 	for _, path := range protocolPaths {
 		for _, p := range []string{path, strings.TrimSuffix(path, "/")} { // else the mux redirects
 			d.mux.Handle(p, protocol)
-			d.mux.Handle("/prometheus"+p, protocol)
+			d.mux.Handle(prometheusPrefix+p, protocol)
 		}
 	}
 	d.mux.Handle("/", protocol)
@@ -133,7 +131,7 @@ func (d *Door) ready() bool { return d.protocols.Load() != nil }
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
 
 // prometheusPrefix is where VictoriaMetrics serves its Prometheus API too.
-var prometheusPrefix = regexp.MustCompile(`^/prometheus(/|$)`)
+const prometheusPrefix = "/prometheus"
 
 // protocol hands a request to the rooms that need an open store.
 func (d *Door) protocol(w http.ResponseWriter, r *http.Request) {
@@ -143,8 +141,8 @@ func (d *Door) protocol(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the store is not ready yet", http.StatusServiceUnavailable)
 		return
 	}
-	if prometheusPrefix.MatchString(r.URL.Path) {
-		http.StripPrefix("/prometheus", mux).ServeHTTP(w, r)
+	if strings.HasPrefix(r.URL.Path, prometheusPrefix+"/") {
+		http.StripPrefix(prometheusPrefix, mux).ServeHTTP(w, r)
 		return
 	}
 	mux.ServeHTTP(w, r)

@@ -35,7 +35,6 @@ type httpFlags struct {
 	admin, lifecycle bool
 	cors             string
 	maxRequest       int64
-	concurrency      int
 	readTimeout      time.Duration
 	shutdown         time.Duration
 }

@@ -35,7 +35,6 @@ const (
 type TimesCoder struct {
 	columns              Columns
 	gaps, lengths, other []int64
-	slots                []int64
 	plain, holed         []byte
 }
 

@@ -26,7 +26,6 @@ type term struct {
 	missing bool // accepts series that lack the label
 	pattern pattern
 	values  *valueSet // what m without its negation accepts; nil until resolved
-	present int
 }
 
 // plan selects series by matchers, those within a set unless that is nil.

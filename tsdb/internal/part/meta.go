@@ -107,10 +107,8 @@ func parseMeta(b []byte, version uint32) (*meta, error) {
 	return m, nil
 }
 
-// day and month return the UTC period that t, in milliseconds, falls into.
+// day returns the UTC day that t, in milliseconds, falls into.
 func day(t int64) string { return time.UnixMilli(t).UTC().Format("2006-01-02") }
-
-func month(t int64) string { return time.UnixMilli(t).UTC().Format("2006-01") }
 
 const dayMillis = 24 * 60 * 60 * 1000
 

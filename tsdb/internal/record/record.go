@@ -3,7 +3,7 @@
 //
 // A frame of type Batch holds one accepted request as a list of items, a
 // frame of type Tombstone one delete. The layout is described in
-// docs/format/wal.md.
+// docs/format/record.md.
 //
 // A series is named by a ref, a number that is unique inside one segment of
 // the log; an item that defines it stands before its first use there.
