@@ -48,18 +48,18 @@ func (a *appender) Append(_ storage.SeriesRef, ls labels.Labels, st, t int64, v 
 			return 0, err
 		}
 	}
-	return storage.SeriesRef(s.Ref()), a.exemplars(s, opts.Exemplars)
+	return storage.SeriesRef(s), a.exemplars(s, opts.Exemplars)
 }
 
-func (a *appender) series(ls labels.Labels) (*Series, error) {
+func (a *appender) series(ls labels.Labels) (Series, error) {
 	ls = ls.WithoutEmpty()
 	if name, twice := ls.HasDuplicateLabelNames(); twice {
-		return nil, &InputError{Culprit: clip(ls.String()), Reason: "label name " + name + " is not unique"}
+		return 0, &InputError{Culprit: clip(ls.String()), Reason: "label name " + name + " is not unique"}
 	}
 	return a.batch.Series(ls)
 }
 
-func (a *appender) sample(s *Series, st, t int64, v float64, h *histogram.Histogram, fh *histogram.FloatHistogram) error {
+func (a *appender) sample(s Series, st, t int64, v float64, h *histogram.Histogram, fh *histogram.FloatHistogram) error {
 	switch {
 	case fh != nil:
 		if err := fh.Validate(); err != nil {
@@ -75,7 +75,7 @@ func (a *appender) sample(s *Series, st, t int64, v float64, h *histogram.Histog
 	return a.batch.Float(s, st, t, v)
 }
 
-func (a *appender) exemplars(s *Series, xs []exemplar.Exemplar) error {
+func (a *appender) exemplars(s Series, xs []exemplar.Exemplar) error {
 	var partial *storage.AppendPartialError
 	for i, x := range xs {
 		if err := a.batch.Exemplar(s, x); err != nil {
@@ -96,7 +96,7 @@ func (a *appender) AppendExemplars(_ storage.SeriesRef, ls labels.Labels, xs []e
 	if s == nil {
 		return 0, storage.ErrNotFound
 	}
-	return storage.SeriesRef(s.Ref()), a.exemplars(s, xs)
+	return storage.SeriesRef(s.Ref()), a.exemplars(s.Ref(), xs)
 }
 
 // errEnded is returned to those who commit or roll back twice: the batch may be

@@ -17,10 +17,11 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/wal"
 )
 
-// Series is the handle of a registered series. It may be kept for ever: a
-// series that was dropped for want of samples is registered again when the
-// handle is used.
-type Series = head.Series
+// Series names a registered series of this process; 0 is none. It may be kept
+// for ever, as it never comes to name another one, but a series that got no
+// samples for long is dropped: whoever keeps one asks Batch.Live before it is
+// used, and registers the label set again if it is not.
+type Series = head.Ref
 
 // Batch collects the samples of one request, to be logged and made visible
 // together. It belongs to one goroutine and ends with Commit or Discard.
@@ -56,23 +57,34 @@ func (db *DB) Batch() *Batch {
 //
 // It returns an *InputError for a set that is not valid and an *OverloadError
 // at the limit of series or when no writes are taken for now.
-func (b *Batch) Series(lset labels.Labels) (*Series, error) {
+func (b *Batch) Series(lset labels.Labels) (Series, error) {
 	if s := b.db.head.Find(lset); s != nil {
-		return s, nil
+		return s.Ref(), nil
 	}
 	if err := b.db.checkLabels(lset); err != nil {
-		return nil, err
+		return 0, err
 	}
 	if err := b.db.admitSeries(); err != nil {
-		return nil, err
+		return 0, err
 	}
 	s, _ := b.db.head.Register(lset)
-	return s, nil
+	return s.Ref(), nil
 }
+
+// Live tells whether the series is registered still. One that is stays so until
+// the batch ends. A number that names no series is not live.
+func (b *Batch) Live(s Series) bool {
+	x := b.db.head.At(s)
+	return x != nil && !x.Dropped()
+}
+
+// Labels returns the label set of a live series; it owns its strings.
+func (b *Batch) Labels(s Series) labels.Labels { return b.db.head.At(s).Labels() }
 
 // revive returns the live series of a handle. A series that was dropped counts
 // as a new one.
-func (b *Batch) revive(s *Series) (*Series, error) {
+func (b *Batch) revive(ref Series) (*head.Series, error) {
+	s := b.db.head.At(ref)
 	if !s.Dropped() {
 		return s, nil
 	}
@@ -90,11 +102,11 @@ func (b *Batch) revive(s *Series) (*Series, error) {
 // Float adds a sample, t and st in milliseconds, st being 0 if the start is
 // unknown. It returns an *InputError if t is outside the accepted range, and an
 // *OverloadError if the series was dropped and cannot come back for now.
-func (b *Batch) Float(s *Series, st, t int64, v float64) error {
+func (b *Batch) Float(ref Series, st, t int64, v float64) error {
 	if t < b.mint || t > b.maxt {
-		return b.timeError(s, t)
+		return b.timeError(ref, t)
 	}
-	s, err := b.revive(s)
+	s, err := b.revive(ref)
 	if err != nil {
 		return err
 	}
@@ -104,14 +116,14 @@ func (b *Batch) Float(s *Series, st, t int64, v float64) error {
 }
 
 // Histogram is Float for an integer histogram, which then belongs to the store.
-func (b *Batch) Histogram(s *Series, st, t int64, h *histogram.Histogram) error {
+func (b *Batch) Histogram(ref Series, st, t int64, h *histogram.Histogram) error {
 	if t < b.mint || t > b.maxt {
-		return b.timeError(s, t)
+		return b.timeError(ref, t)
 	}
 	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
-		return bucketError(s, n)
+		return b.bucketError(ref, n)
 	}
-	s, err := b.revive(s)
+	s, err := b.revive(ref)
 	if err != nil {
 		return err
 	}
@@ -122,14 +134,14 @@ func (b *Batch) Histogram(s *Series, st, t int64, h *histogram.Histogram) error 
 
 // FloatHistogram is Float for a float histogram, which then belongs to the
 // store.
-func (b *Batch) FloatHistogram(s *Series, st, t int64, h *histogram.FloatHistogram) error {
+func (b *Batch) FloatHistogram(ref Series, st, t int64, h *histogram.FloatHistogram) error {
 	if t < b.mint || t > b.maxt {
-		return b.timeError(s, t)
+		return b.timeError(ref, t)
 	}
 	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
-		return bucketError(s, n)
+		return b.bucketError(ref, n)
 	}
-	s, err := b.revive(s)
+	s, err := b.revive(ref)
 	if err != nil {
 		return err
 	}
@@ -141,19 +153,19 @@ func (b *Batch) FloatHistogram(s *Series, st, t int64, h *histogram.FloatHistogr
 // maxBuckets bounds a histogram far below what a block can hold.
 const maxBuckets = 1 << 18
 
-func bucketError(s *Series, n int) error {
+func (b *Batch) bucketError(ref Series, n int) error {
 	return &InputError{
-		Culprit: clip(s.Labels().String()), Reason: fmt.Sprintf("histogram has %d buckets and bounds", n),
+		Culprit: clip(b.Labels(ref).String()), Reason: fmt.Sprintf("histogram has %d buckets and bounds", n),
 		Limit: fmt.Sprintf("%d buckets and bounds a histogram", maxBuckets),
 	}
 }
 
 // Exemplar adds an exemplar. Its strings are copied.
-func (b *Batch) Exemplar(s *Series, e exemplar.Exemplar) error {
+func (b *Batch) Exemplar(ref Series, e exemplar.Exemplar) error {
 	if e.Ts < b.mint || e.Ts > b.maxt {
-		return b.timeError(s, e.Ts)
+		return b.timeError(ref, e.Ts)
 	}
-	s, err := b.revive(s)
+	s, err := b.revive(ref)
 	if err != nil {
 		return err
 	}
@@ -274,7 +286,7 @@ func defined(mark, segment uint64) (times uint64) {
 
 func (b *Batch) encode(segment uint64) {
 	b.enc.Reset()
-	var last *Series
+	var last *head.Series
 	for i := range b.samples {
 		s := &b.samples[i]
 		ref := uint64(s.Series.Ref())
@@ -299,7 +311,7 @@ func (b *Batch) encode(segment uint64) {
 }
 
 func (b *Batch) markDefined(segment uint64) {
-	var last *Series
+	var last *head.Series
 	for i := range b.samples {
 		s := b.samples[i].Series
 		if s == last {
@@ -313,8 +325,8 @@ func (b *Batch) markDefined(segment uint64) {
 	}
 }
 
-func (b *Batch) timeError(s *Series, t int64) error {
-	culprit := fmt.Sprintf("%s at %d", clip(s.Labels().String()), t)
+func (b *Batch) timeError(ref Series, t int64) error {
+	culprit := fmt.Sprintf("%s at %d", clip(b.Labels(ref).String()), t)
 	switch {
 	case t > b.maxt:
 		return &InputError{Culprit: culprit, Reason: "time is too far in the future", Limit: "now + " + b.db.opts.MaxFuture.String()}

@@ -35,7 +35,7 @@ func TestContendingWriters(t *testing.T) {
 		BackgroundErr: func(job string, err error) { t.Errorf("%s: %v", job, err) },
 	}
 	db := openOn(t, mem, opts)
-	handles := make([]*tsdb.Series, 2000) // most of them idle: they are dropped
+	handles := make([]tsdb.Series, 2000) // most of them idle: they are dropped
 	b := db.Batch()
 	for i := range handles {
 		s, err := b.Series(labels.FromStrings("id", fmt.Sprint(i)))
@@ -50,7 +50,11 @@ func TestContendingWriters(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, uint64(w)))
 			for i := 0; !stop.Load(); i++ {
 				b := db.Batch()
-				s := handles[rng.IntN(1+rng.IntN(len(handles)))]
+				at := rng.IntN(1 + rng.IntN(len(handles)))
+				s, err := live(b, handles[at], at)
+				if err != nil {
+					t.Error(err)
+				}
 				for k := range int64(3) {
 					if err := b.Float(s, 0, someTime+k%2, float64(w*1000000+i)); err != nil {
 						t.Error(err)
@@ -59,7 +63,7 @@ func TestContendingWriters(t *testing.T) {
 				if err := b.Commit(ctx); err != nil {
 					t.Error(err)
 				}
-				got, err := tsdbtest.Dump(ctx, db, 0, math.MaxInt64, matchID(s.Labels().Get("id")))
+				got, err := tsdbtest.Dump(ctx, db, 0, math.MaxInt64, matchID(fmt.Sprint(at)))
 				if err != nil || len(got) != 2 {
 					t.Errorf("after a write: %v %v", got, err)
 				}
@@ -80,6 +84,14 @@ func TestContendingWriters(t *testing.T) {
 	db = openOn(t, after, opts)
 	require.Equal(t, want, dumpAll(t, db))
 	require.NoError(t, db.Close())
+}
+
+// live returns the series that has the id now.
+func live(b *tsdb.Batch, s tsdb.Series, id int) (tsdb.Series, error) {
+	if b.Live(s) {
+		return s, nil
+	}
+	return b.Series(labels.FromStrings("id", fmt.Sprint(id)))
 }
 
 // Close comes between writers: each is told whether its sample was taken, and
@@ -134,7 +146,7 @@ func TestRevivedByMany(t *testing.T) {
 	opts := quiet()
 	opts.Sync = tsdb.SyncOff()
 	db := openOn(t, vfs.NewMem(), opts)
-	handles := make([]*tsdb.Series, 1000)
+	handles := make([]tsdb.Series, 1000)
 	b := db.Batch()
 	for i := range handles {
 		s, err := b.Series(labels.FromStrings("id", fmt.Sprint(i)))
@@ -154,7 +166,10 @@ func TestRevivedByMany(t *testing.T) {
 			for i, s := range handles {
 				at := someTime + 1 + w
 				b := db.Batch()
-				err := b.Float(s, 0, at, 1)
+				s, err := live(b, s, i)
+				if err == nil {
+					err = b.Float(s, 0, at, 1)
+				}
 				if err == nil {
 					err = b.Commit(ctx)
 				}

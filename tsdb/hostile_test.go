@@ -297,7 +297,7 @@ func TestMaxSeriesOfRevivedHandles(t *testing.T) {
 	opts := quiet()
 	opts.MaxSeries = 10
 	db := openOn(t, vfs.NewMem(), opts)
-	var old []*tsdb.Series
+	var old []tsdb.Series
 	b := db.Batch()
 	for i := range 10 {
 		s, err := b.Series(labels.FromStrings("old", fmt.Sprint(i)))
@@ -317,7 +317,9 @@ func TestMaxSeriesOfRevivedHandles(t *testing.T) {
 	for i, s := range old {
 		b := db.Batch()
 		var overload *tsdb.OverloadError
-		require.ErrorAs(t, b.Float(s, 0, someTime+1, float64(i)), &overload)
+		require.False(t, b.Live(s))
+		_, err := b.Series(labels.FromStrings("old", fmt.Sprint(i)))
+		require.ErrorAs(t, err, &overload)
 		require.True(t, overload.TooMany)
 		b.Discard()
 	}

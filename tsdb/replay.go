@@ -250,7 +250,7 @@ func (db *DB) replay(flushed uint64) error {
 type replayer struct {
 	db      *DB
 	segment uint64
-	series  map[uint64]*Series // by ref, of the current segment
+	series  map[uint64]*head.Series // by ref, of the current segment
 	samples uint64
 	frames  uint64
 	lost    uint64
@@ -262,7 +262,7 @@ type replayer struct {
 
 func (r *replayer) frame(f wal.Frame) error {
 	if f.Segment != r.segment || r.series == nil {
-		r.segment, r.series = f.Segment, map[uint64]*Series{}
+		r.segment, r.series = f.Segment, map[uint64]*head.Series{}
 	}
 	if f.Old { // its samples are in parts, but newer frames may use its series
 		r.define(f)

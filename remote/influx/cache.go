@@ -43,7 +43,7 @@ type row struct {
 // fixed: a row with a new field gets a new set.
 type fieldSet struct {
 	shape  *shape
-	series []*tsdb.Series // nil where the field was only ever a string
+	series []tsdb.Series // 0 where the field was only ever a string
 }
 
 // shape is the field keys which many rows have in common. It is fixed.
@@ -130,8 +130,8 @@ func (c *cache) promote(r *row) {
 }
 
 // add makes the fields known for a key: series[i] belongs to fields[i] and is
-// nil for a string. Fields which the row has already keep their place.
-func (c *cache) add(ctx string, ctxHash uint64, key []byte, fields []field, series []*tsdb.Series) {
+// 0 for a string. Fields which the row has already keep their place.
+func (c *cache) add(ctx string, ctxHash uint64, key []byte, fields []field, series []tsdb.Series) {
 	hash := c.hash(ctxHash, key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,9 +151,9 @@ func (c *cache) add(ctx string, ctxHash uint64, key []byte, fields []field, seri
 }
 
 // mergeLocked returns the set with the fields added to it.
-func (c *cache) mergeLocked(set *fieldSet, fields []field, series []*tsdb.Series) *fieldSet {
+func (c *cache) mergeLocked(set *fieldSet, fields []field, series []tsdb.Series) *fieldSet {
 	keys := append([]string(nil), set.shape.keys...)
-	merged := append([]*tsdb.Series(nil), set.series...)
+	merged := append([]tsdb.Series(nil), set.series...)
 	known := make(map[string]int, len(keys)+len(fields))
 	keyBytes := 0
 	for i, k := range keys {
@@ -163,7 +163,7 @@ func (c *cache) mergeLocked(set *fieldSet, fields []field, series []*tsdb.Series
 	for i, f := range fields {
 		at, ok := known[string(f.key)]
 		switch {
-		case ok && series[i] != nil:
+		case ok && series[i] != 0:
 			merged[at] = series[i]
 		case !ok && len(keys) < maxRowFields && keyBytes+len(f.key) <= maxRowKeyBytes:
 			k := string(f.key)

@@ -9,12 +9,12 @@ import (
 	"github.com/varvedb/varve/tsdb"
 )
 
-func fieldsOf(keys ...string) ([]field, []*tsdb.Series) {
+func fieldsOf(keys ...string) ([]field, []tsdb.Series) {
 	fields := make([]field, len(keys))
-	series := make([]*tsdb.Series, len(keys))
+	series := make([]tsdb.Series, len(keys))
 	for i, k := range keys {
 		fields[i].key = []byte(k)
-		series[i] = new(tsdb.Series)
+		series[i] = tsdb.Series(len(keys)*100 + i + 1)
 	}
 	return fields, series
 }
@@ -38,11 +38,11 @@ func TestCacheFinds(t *testing.T) {
 	require.Equal(t, series, one.series)
 
 	more, moreSeries := fieldsOf("c=", "a=")
-	moreSeries[1] = nil // a string this time
+	moreSeries[1] = 0 // a string this time
 	c.add("x", c.hashContext("x"), []byte("m,t=1"), more, moreSeries)
 	one = c.mustFind(t, "x", "m,t=1")
 	require.Equal(t, []string{"a=", "b=", "c="}, one.shape.keys)
-	require.Equal(t, []*tsdb.Series{series[0], series[1], moreSeries[0]}, one.series)
+	require.Equal(t, []tsdb.Series{series[0], series[1], moreSeries[0]}, one.series)
 	require.Equal(t, []string{"a=", "b="}, c.mustFind(t, "x", "m,t=2").shape.keys)
 }
 

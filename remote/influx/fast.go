@@ -33,7 +33,7 @@ func (s *session) fastLine(line []byte) bool {
 		}
 		if !isString {
 			series := set.series[i]
-			if series == nil {
+			if series == 0 || !s.batch.Live(series) {
 				return false
 			}
 			samples = append(samples, sample{series, value})

@@ -16,9 +16,9 @@ type session struct {
 	scanner scanner
 	labeler labeler
 	decoders
-	buf     []byte         // what was read and not taken yet, and room
-	samples []sample       // of the current line
-	series  []*tsdb.Series // of the current line's fields
+	buf     []byte        // what was read and not taken yet, and room
+	samples []sample      // of the current line
+	series  []tsdb.Series // of the current line's fields
 
 	request // zeroed between requests
 }
@@ -47,7 +47,7 @@ type request struct {
 }
 
 type sample struct {
-	series *tsdb.Series
+	series tsdb.Series
 	value  float64
 }
 
@@ -238,26 +238,28 @@ func (s *session) takePoint(text []byte) error {
 	return s.appendSamples(text)
 }
 
-// findSeries sets s.series to the series of the fields, nil for strings, and
+// findSeries sets s.series to the series of the fields, 0 for strings, and
 // makes the cache know them.
 func (s *session) findSeries(pt *point) error {
 	s.series = s.series[:0]
 	row := s.cache.find(s.ctx, s.ctxHash, pt.key)
-	shape, known := noShape, []*tsdb.Series(nil)
+	shape, known := noShape, []tsdb.Series(nil)
 	if row != nil {
 		set := row.set.Load()
 		shape, known = set.shape, set.series
 	}
 	missing, expected := false, 0
 	for _, f := range pt.fields {
-		var series *tsdb.Series
+		var series tsdb.Series
 		i := shape.find(f.key, expected)
 		if i >= 0 {
-			series = known[i]
+			if series = known[i]; series != 0 && !s.batch.Live(series) {
+				series = 0
+			}
 			expected = i + 1
 		}
 		s.series = append(s.series, series)
-		missing = missing || i < 0 || series == nil && f.kind != kindString
+		missing = missing || i < 0 || series == 0 && f.kind != kindString
 	}
 	if !missing {
 		return nil
@@ -278,7 +280,7 @@ var noShape = &shape{}
 func (s *session) resolve(pt *point) error {
 	s.labeler.setLine(pt, s.added)
 	for i, f := range pt.fields {
-		if s.series[i] != nil || f.kind == kindString {
+		if s.series[i] != 0 || f.kind == kindString {
 			continue
 		}
 		var err error

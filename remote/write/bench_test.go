@@ -22,33 +22,35 @@ import (
 type sink struct {
 	n      int
 	sum    float64
-	series map[string]*tsdb.Series
+	series map[string]tsdb.Series
 }
 
-func (s *sink) Series(lset labels.Labels) (*tsdb.Series, error) {
+func (s *sink) Series(lset labels.Labels) (tsdb.Series, error) {
 	if s.series == nil {
-		s.series = map[string]*tsdb.Series{}
+		s.series = map[string]tsdb.Series{}
 	}
 	name := string(lset.Bytes(nil))
-	if s.series[name] == nil {
-		s.series[name] = new(tsdb.Series)
+	if s.series[name] == 0 {
+		s.series[name] = tsdb.Series(len(s.series) + 1)
 	}
 	return s.series[name], nil
 }
 
-func (s *sink) Float(_ *tsdb.Series, _, t int64, v float64) error {
+func (s *sink) Live(tsdb.Series) bool { return true }
+
+func (s *sink) Float(_ tsdb.Series, _, t int64, v float64) error {
 	s.n++
 	s.sum += v + float64(t)
 	return nil
 }
-func (s *sink) Histogram(*tsdb.Series, int64, int64, *histogram.Histogram) error { return nil }
-func (s *sink) FloatHistogram(*tsdb.Series, int64, int64, *histogram.FloatHistogram) error {
+func (s *sink) Histogram(tsdb.Series, int64, int64, *histogram.Histogram) error { return nil }
+func (s *sink) FloatHistogram(tsdb.Series, int64, int64, *histogram.FloatHistogram) error {
 	return nil
 }
-func (s *sink) Exemplar(*tsdb.Series, exemplar.Exemplar) error { return nil }
-func (s *sink) Metadata(string, metadata.Metadata) error       { return nil }
-func (s *sink) Commit(context.Context) error                   { return nil }
-func (s *sink) Discard()                                       {}
+func (s *sink) Exemplar(tsdb.Series, exemplar.Exemplar) error { return nil }
+func (s *sink) Metadata(string, metadata.Metadata) error      { return nil }
+func (s *sink) Commit(context.Context) error                  { return nil }
+func (s *sink) Discard()                                      {}
 
 func benchLabels(i int) labels.Labels {
 	return labels.FromStrings("__name__", fmt.Sprintf("http_requests_%d_total", i%50), "cluster", "eu-west-1a",

@@ -10,7 +10,7 @@ import (
 )
 
 // addHistograms adds the native histograms of s.
-func (r *request) addHistograms(s *tsdb.Series, it wire.Members, v2 bool) error {
+func (r *request) addHistograms(s tsdb.Series, it wire.Members, v2 bool) error {
 	for it.Next() {
 		bad := r.histogram.Decode(it.Data(), v2, r.h.o.MaxBuckets)
 		if bad == nil {
@@ -32,7 +32,7 @@ func (r *request) addHistograms(s *tsdb.Series, it wire.Members, v2 bool) error 
 
 // addHistogram adds the histogram that r.histogram holds. Resolutions that the
 // engine does not know are reduced to the finest one it does.
-func (r *request) addHistogram(s *tsdb.Series) error {
+func (r *request) addHistogram(s tsdb.Series) error {
 	d := &r.histogram
 	if d.Float != nil {
 		if tooFine(d.Float.Schema) {

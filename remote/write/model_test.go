@@ -19,8 +19,8 @@ import (
 // modelStore is the obvious store: a map from the printed label set to what it holds.
 type modelStore struct {
 	mu       sync.Mutex
-	handles  map[string]*tsdb.Series
-	names    map[*tsdb.Series]string
+	handles  map[string]tsdb.Series
+	names    map[tsdb.Series]string
 	lines    map[string][]string // series -> its items, as text
 	metadata []string
 
@@ -32,7 +32,7 @@ type modelStore struct {
 }
 
 func newModel() *modelStore {
-	return &modelStore{handles: map[string]*tsdb.Series{}, names: map[*tsdb.Series]string{}, lines: map[string][]string{}}
+	return &modelStore{handles: map[string]tsdb.Series{}, names: map[tsdb.Series]string{}, lines: map[string][]string{}}
 }
 
 func (m *modelStore) batch() batch { return &modelBatch{m: m} }
@@ -63,26 +63,28 @@ type modelBatch struct {
 	metadata []string
 }
 
-func (b *modelBatch) Series(lset labels.Labels) (*tsdb.Series, error) {
+func (b *modelBatch) Series(lset labels.Labels) (tsdb.Series, error) {
 	b.m.mu.Lock()
 	defer b.m.mu.Unlock()
 	b.m.calls++
 	if b.m.seriesErr != nil {
-		return nil, b.m.seriesErr
+		return 0, b.m.seriesErr
 	}
 	name := strings.Clone(lset.String())
 	s := b.m.handles[name]
-	if s == nil {
+	if s == 0 {
 		if b.m.maxSeries > 0 && len(b.m.handles) >= b.m.maxSeries {
-			return nil, &tsdb.OverloadError{Limit: fmt.Sprintf("%d active series", b.m.maxSeries), Reason: "too many active series", RetryAfter: 1e10, TooMany: true}
+			return 0, &tsdb.OverloadError{Limit: fmt.Sprintf("%d active series", b.m.maxSeries), Reason: "too many active series", RetryAfter: 1e10, TooMany: true}
 		}
-		s = new(tsdb.Series)
+		s = tsdb.Series(len(b.m.handles) + 1)
 		b.m.handles[name], b.m.names[s] = s, name
 	}
 	return s, nil
 }
 
-func (b *modelBatch) add(s *tsdb.Series, st, t int64, item string) error {
+func (b *modelBatch) Live(tsdb.Series) bool { return true }
+
+func (b *modelBatch) add(s tsdb.Series, st, t int64, item string) error {
 	b.m.mu.Lock()
 	defer b.m.mu.Unlock()
 	name := b.m.names[s]
@@ -99,7 +101,7 @@ func (b *modelBatch) add(s *tsdb.Series, st, t int64, item string) error {
 	return nil
 }
 
-func (b *modelBatch) Float(s *tsdb.Series, st, t int64, v float64) error {
+func (b *modelBatch) Float(s tsdb.Series, st, t int64, v float64) error {
 	item := fmt.Sprint(v)
 	if math.IsNaN(v) {
 		item = fmt.Sprintf("%016x", math.Float64bits(v))
@@ -107,17 +109,17 @@ func (b *modelBatch) Float(s *tsdb.Series, st, t int64, v float64) error {
 	return b.add(s, st, t, item)
 }
 
-func (b *modelBatch) Histogram(s *tsdb.Series, st, t int64, h *histogram.Histogram) error {
+func (b *modelBatch) Histogram(s tsdb.Series, st, t int64, h *histogram.Histogram) error {
 	return b.add(s, st, t, fmt.Sprintf("hist(schema=%d hint=%d count=%d sum=%x spans=%v buckets=%v custom=%v)",
 		h.Schema, h.CounterResetHint, h.Count, math.Float64bits(h.Sum), h.PositiveSpans, h.PositiveBuckets, h.CustomValues))
 }
 
-func (b *modelBatch) FloatHistogram(s *tsdb.Series, st, t int64, h *histogram.FloatHistogram) error {
+func (b *modelBatch) FloatHistogram(s tsdb.Series, st, t int64, h *histogram.FloatHistogram) error {
 	return b.add(s, st, t, fmt.Sprintf("floathist(schema=%d hint=%d count=%g sum=%x spans=%v buckets=%v custom=%v)",
 		h.Schema, h.CounterResetHint, h.Count, math.Float64bits(h.Sum), h.PositiveSpans, h.PositiveBuckets, h.CustomValues))
 }
 
-func (b *modelBatch) Exemplar(s *tsdb.Series, e exemplar.Exemplar) error {
+func (b *modelBatch) Exemplar(s tsdb.Series, e exemplar.Exemplar) error {
 	return b.add(s, 0, e.Ts, fmt.Sprintf("exemplar(%g %s)", e.Value, strings.Clone(e.Labels.String())))
 }
 

@@ -16,11 +16,12 @@ import (
 // batch is what a request needs of a *tsdb.Batch; tests put a model in its
 // place, whose k-th call fails.
 type batch interface {
-	Series(lset labels.Labels) (*tsdb.Series, error)
-	Float(s *tsdb.Series, st, t int64, v float64) error
-	Histogram(s *tsdb.Series, st, t int64, h *histogram.Histogram) error
-	FloatHistogram(s *tsdb.Series, st, t int64, h *histogram.FloatHistogram) error
-	Exemplar(s *tsdb.Series, e exemplar.Exemplar) error
+	Series(lset labels.Labels) (tsdb.Series, error)
+	Live(s tsdb.Series) bool
+	Float(s tsdb.Series, st, t int64, v float64) error
+	Histogram(s tsdb.Series, st, t int64, h *histogram.Histogram) error
+	FloatHistogram(s tsdb.Series, st, t int64, h *histogram.FloatHistogram) error
+	Exemplar(s tsdb.Series, e exemplar.Exemplar) error
 	Metadata(family string, m metadata.Metadata) error
 	Commit(ctx context.Context) error
 	Discard()
@@ -87,23 +88,32 @@ func (r *request) release() {
 	}
 }
 
-// register asks the store for the series that r.labels holds; nil when it was
+// known returns the series that the cache has for a key; 0 if it has none, or one
+// that the store dropped.
+func (r *request) known(k key) tsdb.Series {
+	if s := r.h.series.get(k); s != nil && r.b.Live(*s) {
+		return *s
+	}
+	return 0
+}
+
+// register asks the store for the series that r.labels holds; 0 when it was
 // refused, with its n items.
-func (r *request) register(k key, n int) (*tsdb.Series, error) {
+func (r *request) register(k key, n int) (tsdb.Series, error) {
 	lset, err := r.labels.series()
 	if err != nil {
-		return nil, r.report.add(err, n)
+		return 0, r.report.add(err, n)
 	}
 	s, err := r.b.Series(lset)
 	if err != nil {
-		return nil, r.report.add(err, n)
+		return 0, r.report.add(err, n)
 	}
-	r.h.series.put(k, s)
+	r.h.series.put(k, &s)
 	return s, nil
 }
 
 // addSamples adds the float samples of s.
-func (r *request) addSamples(s *tsdb.Series, it wire.Samples) error {
+func (r *request) addSamples(s tsdb.Series, it wire.Samples) error {
 	for it.Next() {
 		if err := r.b.Float(s, it.Start, it.Time, it.Value); err != nil {
 			if err := r.report.add(err, 1); err != nil {
@@ -117,7 +127,7 @@ func (r *request) addSamples(s *tsdb.Series, it wire.Samples) error {
 }
 
 // addExemplar adds an exemplar with the labels in r.exemplars.
-func (r *request) addExemplar(s *tsdb.Series, value float64, t int64) error {
+func (r *request) addExemplar(s tsdb.Series, value float64, t int64) error {
 	lset, err := r.exemplars.finish()
 	if err != nil {
 		return r.refuseExemplar(err)

@@ -35,11 +35,11 @@ func (r *request) seriesV1(msg []byte) error {
 		return nil
 	}
 	k := r.h.keyer.of(ts.Labels)
-	s := r.h.series.get(k)
-	if s == nil {
+	s := r.known(k)
+	if s == 0 {
 		r.misses++
 		var err error
-		if s, err = r.registerV1(k, ts.Labels, n); s == nil {
+		if s, err = r.registerV1(k, ts.Labels, n); s == 0 {
 			return err
 		}
 	} else {
@@ -59,13 +59,13 @@ func (r *request) seriesV1(msg []byte) error {
 	return nil
 }
 
-// registerV1 finds the series with the given label fields in the store; nil
+// registerV1 finds the series with the given label fields in the store; 0
 // when it was refused, with its n items.
-func (r *request) registerV1(k key, fields []byte, n int) (*tsdb.Series, error) {
+func (r *request) registerV1(k key, fields []byte, n int) (tsdb.Series, error) {
 	if bad, err := readLabelsV1(&r.labels, fields); err != nil {
-		return nil, err
+		return 0, err
 	} else if bad != nil {
-		return nil, r.report.add(bad, n)
+		return 0, r.report.add(bad, n)
 	}
 	return r.register(k, n)
 }
@@ -83,7 +83,7 @@ func readLabelsV1(l *labelSet, fields []byte) (bad, err error) {
 	return bad, it.Err()
 }
 
-func (r *request) exemplarsV1(s *tsdb.Series, it wire.Members) error {
+func (r *request) exemplarsV1(s tsdb.Series, it wire.Members) error {
 	for it.Next() {
 		var e wire.V1Exemplar
 		if err := e.Decode(it.Data()); err != nil {

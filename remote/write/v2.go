@@ -49,14 +49,14 @@ func (r *request) seriesV2(msg []byte) error {
 	}
 	n := ts.SampleCount + ts.HistogramCount + ts.ExemplarCount
 	k, nameRef, sound := r.keyV2(ts.Refs)
-	var s *tsdb.Series
+	var s tsdb.Series
 	if sound && ts.SampleCount+ts.HistogramCount > 0 {
-		s = r.h.series.get(k)
+		s = r.known(k)
 	}
-	if s == nil {
+	if s == 0 {
 		r.misses++
 		var err error
-		if s, nameRef, err = r.registerV2(k, ts, n); s == nil {
+		if s, nameRef, err = r.registerV2(k, ts, n); s == 0 {
 			return err
 		}
 	} else {
@@ -103,16 +103,16 @@ func (r *request) keyV2(refs []byte) (k key, nameRef uint32, sound bool) {
 }
 
 // registerV2 finds a series in the store, and the reference of its metric name;
-// nil when it was refused, with its n items.
-func (r *request) registerV2(k key, ts *wire.V2Series, n int) (*tsdb.Series, uint32, error) {
+// 0 when it was refused, with its n items.
+func (r *request) registerV2(k key, ts *wire.V2Series, n int) (tsdb.Series, uint32, error) {
 	nameRef, bad, err := r.readLabelsV2(&r.labels, ts.Refs)
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return 0, 0, err
 	case bad != nil:
-		return nil, 0, r.report.add(bad, n)
+		return 0, 0, r.report.add(bad, n)
 	case ts.SampleCount+ts.HistogramCount == 0:
-		return nil, 0, r.report.add(r.labels.bad("it has no sample and no histogram", ""), n)
+		return 0, 0, r.report.add(r.labels.bad("it has no sample and no histogram", ""), n)
 	}
 	s, err := r.register(k, n)
 	return s, nameRef, err
@@ -148,7 +148,7 @@ func (r *request) readLabelsV2(l *labelSet, refs []byte) (nameRef uint32, bad, e
 	}
 }
 
-func (r *request) exemplarsV2(s *tsdb.Series, it wire.Members) error {
+func (r *request) exemplarsV2(s tsdb.Series, it wire.Members) error {
 	for it.Next() {
 		var e wire.V2Exemplar
 		if err := e.Decode(it.Data()); err != nil {

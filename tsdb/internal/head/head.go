@@ -12,10 +12,10 @@ const shardCount = 32
 // Head is the registry and the generations. All methods may be called by many
 // goroutines, except where they say otherwise.
 type Head struct {
-	shards  [shardCount]shard
-	index   postings
-	nextRef atomic.Uint64
-	count   atomic.Int64
+	shards [shardCount]shard
+	index  postings
+	refs   refTable
+	count  atomic.Int64
 
 	active atomic.Pointer[Generation] // changed by Seal alone
 }
@@ -98,7 +98,7 @@ func (h *Head) insert(s *Series) (live *Series, created bool) {
 		return old, false
 	}
 	if s.ref == 0 {
-		s.ref = Ref(h.nextRef.Add(1))
+		s.ref = h.refs.add(s)
 	}
 	s.lastGen = h.active.Load().id
 	s.next = sh.registry.byHash[s.hash]
@@ -108,6 +108,10 @@ func (h *Head) insert(s *Series) (live *Series, created bool) {
 	s.dead.Store(false) // last: whoever sees it alive may write to it at once
 	return s, true
 }
+
+// At returns the series with a number, which may have been dropped; nil if there
+// never was one.
+func (h *Head) At(ref Ref) *Series { return h.refs.at(ref) }
 
 // Dropped tells whether the series has to be revived before it is used.
 func (s *Series) Dropped() bool { return s.dead.Load() }
