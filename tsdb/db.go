@@ -21,7 +21,7 @@ import (
 
 // DB is an open store. All methods may be called by many goroutines.
 //
-// Lock order: jobs, gate, commit, mu. The rooms below have locks of their own
+// Lock order: merging, jobs, gate, commit, mu. The rooms below have locks of their own
 // that are taken last.
 type DB struct {
 	dir  string
@@ -36,8 +36,12 @@ type DB struct {
 	batches  sync.Pool
 	stats    counters
 
-	// jobs is held by whoever changes which parts there are: flush, merge,
-	// delete, retention, snapshot, one at a time.
+	// merging is held during a merge: there is one at a time.
+	merging     sync.Mutex
+	unmergeable map[string]bool // groups of parts with damage; guarded by merging
+
+	// jobs is held by whoever changes which parts there are: flush, delete,
+	// retention, snapshot, and a merge when it publishes; one at a time.
 	jobs sync.Mutex
 
 	// gate is held shared from encoding a request to having applied it, and
@@ -61,6 +65,7 @@ type DB struct {
 	disk atomic.Pointer[OverloadError] // not nil while the disk is short
 
 	flushSignal chan struct{}
+	life        context.Context // ends when the store closes
 	stop        context.CancelFunc
 	background  sync.WaitGroup
 }
@@ -92,6 +97,7 @@ func Open(dir string, opts Options) (*DB, error) {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
 	db := &DB{dir: filepath.ToSlash(dir), opts: opts.withDefaults(), head: head.New(), flushSignal: make(chan struct{}, 1)}
+	db.life, db.stop = context.WithCancel(context.Background())
 	db.fs = db.opts.FS
 	if err := db.open(); err != nil {
 		db.abandon()
@@ -174,6 +180,7 @@ func lastSeq(s manifest.State) uint64 {
 
 // abandon lets go of what a failed open took.
 func (db *DB) abandon() {
+	db.stop()
 	if db.log != nil {
 		db.log.Close()
 	}
@@ -193,18 +200,14 @@ func (db *DB) abandon() {
 
 // start begins the background jobs.
 func (db *DB) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	db.stop = cancel
+	ctx := db.life
 	db.checkDisk()
 	db.every(ctx, diskInterval, db.checkDisk)
 	if db.opts.Sync.mode == syncInterval {
 		db.every(ctx, db.opts.Sync.interval, db.syncLog)
 	}
-	db.background.Add(1)
-	go func() {
-		defer db.background.Done()
-		db.maintain(ctx)
-	}()
+	db.background.Go(func() { db.flushLoop(ctx) })
+	db.background.Go(func() { db.tidyLoop(ctx) })
 }
 
 const (
@@ -213,9 +216,7 @@ const (
 )
 
 func (db *DB) every(ctx context.Context, interval time.Duration, step func()) {
-	db.background.Add(1)
-	go func() {
-		defer db.background.Done()
+	db.background.Go(func() {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
@@ -226,11 +227,11 @@ func (db *DB) every(ctx context.Context, interval time.Duration, step func()) {
 				step()
 			}
 		}
-	}()
+	})
 }
 
-// maintain flushes when asked and looks after the parts now and then.
-func (db *DB) maintain(ctx context.Context) {
+// flushLoop flushes when asked, when it is time and when a flush failed.
+func (db *DB) flushLoop(ctx context.Context) {
 	ticker := time.NewTicker(maintainInterval)
 	defer ticker.Stop()
 	sealed := time.Now()
@@ -244,15 +245,28 @@ func (db *DB) maintain(ctx context.Context) {
 		case <-ticker.C:
 			due = time.Since(sealed) >= db.opts.FlushInterval
 		}
-		job, err := "flush", db.flushOnce(ctx, due)
-		if err == nil {
-			if due {
-				sealed = time.Now()
-			}
-			job, err = "merge", db.Tidy(ctx)
+		err := db.flushOnce(ctx, due)
+		if err == nil && due {
+			sealed = time.Now()
 		}
 		if err != nil && ctx.Err() == nil { // Close goes on with what it broke off
-			db.opts.Events.backgroundErr(job, err)
+			db.opts.Events.backgroundErr("flush", err)
+		}
+	}
+}
+
+// tidyLoop looks after the parts now and then.
+func (db *DB) tidyLoop(ctx context.Context) {
+	ticker := time.NewTicker(maintainInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := db.Tidy(ctx); err != nil && ctx.Err() == nil {
+			db.opts.Events.backgroundErr("merge", err)
 		}
 	}
 }
@@ -286,6 +300,8 @@ func (db *DB) Close() error {
 	db.gate.Unlock()
 	db.stop()
 	db.background.Wait()
+	db.merging.Lock() // it was told to break off
+	defer db.merging.Unlock()
 	err := db.flushOnce(context.Background(), true)
 	db.jobs.Lock()
 	defer db.jobs.Unlock()

@@ -154,30 +154,40 @@ func (db *DB) CleanTombstones(ctx context.Context) error {
 	if err := db.beginJob(); err != nil {
 		return err
 	}
-	defer db.jobs.Unlock()
-	if err := db.flushLocked(ctx, false); err != nil {
+	err := db.flushLocked(ctx, false)
+	db.jobs.Unlock()
+	if err != nil {
 		return err
 	}
-	s := db.acquire()
+	ctx, done := db.beginMerge(ctx)
+	defer done()
+	s, err := db.reading()
+	if err != nil {
+		return err
+	}
 	defer s.refs.release()
 	var errs []error
 	for _, p := range s.parts {
 		if len(p.hidden) == 0 {
 			continue
 		}
-		if err := db.mergeParts(ctx, []partView{p}); err != nil {
+		if err := db.mergeParts(ctx, s, []partView{p}); err != nil {
 			errs = append(errs, fmt.Errorf("clean tombstones: %w", err))
 			if !errors.Is(err, ErrCorrupt) {
 				break
 			}
 		}
 	}
-	return errors.Join(append(errs, db.retireTombstones())...)
+	return db.endedMerge(errors.Join(append(errs, db.retireTombstones())...))
 }
 
 // retireTombstones forgets the deletes that no part or sealed generation needs
-// any more. jobs must be held.
+// any more.
 func (db *DB) retireTombstones() error {
+	if err := db.beginJob(); err != nil {
+		return err
+	}
+	defer db.jobs.Unlock()
 	s := db.acquire()
 	defer s.refs.release()
 	var gone []uint64

@@ -1,7 +1,6 @@
 package tsdb
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,11 +18,7 @@ func (db *DB) ForceMerge(ctx context.Context) error {
 	if err := db.ForceFlush(ctx); err != nil {
 		return err
 	}
-	if err := db.beginJob(); err != nil {
-		return err
-	}
-	defer db.jobs.Unlock()
-	if err := db.mergeLocked(ctx, true); err != nil {
+	if err := db.mergeAll(ctx, true); err != nil {
 		return fmt.Errorf("merge: %w", err)
 	}
 	return db.retireTombstones()
@@ -32,24 +27,27 @@ func (db *DB) ForceMerge(ctx context.Context) error {
 // Tidy drops what is past the retention and joins the parts that ought to be
 // joined. The store does so by itself every now and then.
 func (db *DB) Tidy(ctx context.Context) error {
-	if err := db.beginJob(); err != nil {
-		return err
-	}
-	defer db.jobs.Unlock()
 	if err := db.retire(time.Now()); err != nil {
 		return err
 	}
-	if err := db.mergeLocked(ctx, false); err != nil {
+	if err := db.mergeAll(ctx, false); err != nil {
 		return err
 	}
 	return db.retireTombstones()
 }
 
-// mergeLocked runs the merges that planning wants. A damaged part keeps its day
-// from being merged, and no other. jobs must be held.
-func (db *DB) mergeLocked(ctx context.Context, force bool) error {
-	s := db.acquire()
+// mergeAll runs the merges that planning wants. A damaged part keeps its day
+// from being merged, and no other; unless forced, the same parts are not tried
+// again.
+func (db *DB) mergeAll(ctx context.Context, force bool) error {
+	ctx, done := db.beginMerge(ctx)
+	defer done()
+	s, err := db.reading()
+	if err != nil {
+		return err
+	}
 	defer s.refs.release()
+	now := time.Now()
 	byID := map[uint64]partView{}
 	var candidates []merge.Candidate
 	var errs []error
@@ -57,31 +55,69 @@ func (db *DB) mergeLocked(ctx context.Context, force bool) error {
 		byID[p.info.ID] = p
 		candidates = append(candidates, merge.Candidate{
 			ID: p.info.ID, Day: dayOf(p.info.MinT), SeqMin: p.info.SeqMin,
-			Samples: p.info.Samples, Hidden: len(p.hidden) > 0,
+			Samples: p.info.Samples, Hidden: len(p.hidden) > 0, Settled: now.Sub(p.since) >= settledAfter,
 		})
 	}
-	for _, group := range merge.Plan(candidates, dayOf(time.Now().UnixMilli()), force) {
+	for _, group := range merge.Plan(candidates, dayOf(now.UnixMilli()), force) {
+		key := fmt.Sprint(group)
+		if !force && db.unmergeable[key] {
+			continue
+		}
 		inputs := make([]partView, len(group))
 		for i, id := range group {
 			inputs[i] = byID[id]
 		}
-		if err := db.mergeParts(ctx, inputs); err != nil {
+		if err := db.mergeParts(ctx, s, inputs); err != nil {
 			errs = append(errs, err)
 			if !errors.Is(err, ErrCorrupt) {
 				break
 			}
+			db.noteUnmergeable(key)
 		}
 	}
-	return errors.Join(errs...)
+	return db.endedMerge(errors.Join(errs...))
+}
+
+// settledAfter is for how long a part is there before it is thought that no
+// more will come for its day in a while.
+const settledAfter = 10 * time.Minute
+
+// beginMerge takes the lock of merges, which done gives back, and makes a
+// context that ends with the store too, so that closing need not wait.
+func (db *DB) beginMerge(ctx context.Context) (merging context.Context, done func()) {
+	db.merging.Lock()
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(db.life, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		db.merging.Unlock()
+	}
+}
+
+// endedMerge tells a merge that closing broke off from one that its caller did.
+func (db *DB) endedMerge(err error) error {
+	if errors.Is(err, context.Canceled) && db.life.Err() != nil {
+		return ErrClosed
+	}
+	return err
+}
+
+// maxUnmergeable bounds what is remembered of damaged groups.
+const maxUnmergeable = 1000
+
+func (db *DB) noteUnmergeable(key string) {
+	if db.unmergeable == nil || len(db.unmergeable) >= maxUnmergeable {
+		db.unmergeable = map[string]bool{}
+	}
+	db.unmergeable[key] = true
 }
 
 // mergeParts joins parts of one day, given in the order of their sequence
-// numbers, and publishes the result in their place. jobs must be held, so that
-// no delete comes in between.
-func (db *DB) mergeParts(ctx context.Context, inputs []partView) error {
+// numbers, and publishes the result in their place. They are of s, which the
+// caller holds. Writes, flushes and deletes go on meanwhile; merging is held.
+func (db *DB) mergeParts(ctx context.Context, s *state, inputs []partView) error {
 	began := time.Now()
-	s := db.acquire()
-	defer s.refs.release()
 	result := manifest.Part{SeqMin: inputs[0].info.SeqMin}
 	mint, maxt := inputs[0].info.MinT, inputs[0].info.MaxT
 	ins := make([]merge.Input, len(inputs))
@@ -101,24 +137,47 @@ func (db *DB) mergeParts(ctx context.Context, inputs []partView) error {
 	if err != nil {
 		return err
 	}
+	info := MergeInfo{Inputs: len(inputs)}
 	var add []partView
 	if made != nil {
 		made.info.DeletedSeq = result.DeletedSeq
 		add = []partView{{livePart: made}}
-	}
-	if err := db.replaceParts(inputs, add); err != nil {
-		return err
-	}
-	info := MergeInfo{Inputs: len(inputs), Took: time.Since(began)}
-	if made != nil {
 		info.Samples, info.Bytes = made.info.Samples, made.info.Bytes
 	}
+	if published, err := db.publishMerge(inputs, add); err != nil || !published {
+		return err
+	}
+	info.Took = time.Since(began)
 	db.opts.Events.merged(info)
 	return nil
 }
 
+// publishMerge puts the result of a merge in the place of its inputs, hiding in
+// it what was deleted since it began. It is given up if one of them is gone.
+func (db *DB) publishMerge(inputs, add []partView) (published bool, err error) {
+	if err := db.beginJob(); err != nil {
+		db.discard(add)
+		return false, err
+	}
+	defer db.jobs.Unlock()
+	s := db.acquire()
+	defer s.refs.release()
+	for _, in := range inputs {
+		if !slices.ContainsFunc(s.parts, func(p partView) bool { return p.livePart == in.livePart }) {
+			db.discard(add)
+			return false, nil
+		}
+	}
+	if err := db.hideIn(add); err != nil {
+		db.discard(add)
+		return false, err
+	}
+	return true, db.replaceParts(inputs, add)
+}
+
 // replaceParts takes parts out of the store and puts others in, in one step of
-// the manifest. The folders of the old ones go with their last reader.
+// the manifest. The folders of the old ones go with their last reader. jobs must
+// be held.
 func (db *DB) replaceParts(remove, add []partView) error {
 	edit := manifest.Edit{NextPartID: db.nextPartID()}
 	for _, p := range remove {
@@ -144,63 +203,5 @@ func (db *DB) replaceParts(remove, add []partView) error {
 	for _, p := range add {
 		p.refs.release() // the state holds it now
 	}
-	return nil
-}
-
-// retire drops the parts that are past the retention, by age and then by size.
-// jobs must be held.
-func (db *DB) retire(now time.Time) error {
-	s := db.acquire()
-	defer s.refs.release()
-	oldest := db.oldest(now)
-	byAge, rest := []partView{}, []partView{}
-	for _, p := range s.parts {
-		if p.info.MaxT < oldest {
-			byAge = append(byAge, p)
-		} else {
-			rest = append(rest, p)
-		}
-	}
-	if err := db.drop(byAge, "age"); err != nil {
-		return err
-	}
-	return db.drop(tooMuch(rest, db.opts.RetentionBytes), "size")
-}
-
-// tooMuch returns the oldest days' parts that have to go so that the rest fits
-// into limit. The newest day always stays.
-func tooMuch(parts []partView, limit int64) []partView {
-	if limit <= 0 || len(parts) == 0 {
-		return nil
-	}
-	parts = slices.Clone(parts)
-	slices.SortFunc(parts, func(a, b partView) int { return cmp.Compare(a.info.MinT, b.info.MinT) })
-	var total uint64
-	for _, p := range parts {
-		total += p.info.Bytes
-	}
-	newest := dayOf(parts[len(parts)-1].info.MinT)
-	n := 0
-	for day := dayOf(parts[0].info.MinT); total > uint64(limit) && day < newest; day = dayOf(parts[n].info.MinT) {
-		for n < len(parts) && dayOf(parts[n].info.MinT) == day {
-			total -= parts[n].info.Bytes
-			n++
-		}
-	}
-	return parts[:n]
-}
-
-func (db *DB) drop(parts []partView, reason string) error {
-	if len(parts) == 0 {
-		return nil
-	}
-	if err := db.replaceParts(parts, nil); err != nil {
-		return err
-	}
-	info := RetireInfo{Parts: len(parts), Reason: reason}
-	for _, p := range parts {
-		info.Bytes += p.info.Bytes
-	}
-	db.opts.Events.retired(info)
 	return nil
 }

@@ -3,6 +3,7 @@ package tsdb
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -28,6 +29,7 @@ type state struct {
 type livePart struct {
 	info     manifest.Part
 	part     *part.Part
+	since    time.Time // when it was made or opened
 	refs     *refCount
 	obsolete bool // guarded by db.mu; set before the last release
 }
@@ -150,7 +152,7 @@ func (db *DB) newLiveGen(g *head.Generation) *liveGen {
 }
 
 func (db *DB) newLivePart(info manifest.Part, p *part.Part) *livePart {
-	lp := &livePart{info: info, part: p}
+	lp := &livePart{info: info, part: p, since: time.Now()}
 	lp.refs = newRefCount(func() {
 		err := p.Close()
 		db.mu.Lock()

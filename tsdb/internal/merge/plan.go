@@ -9,16 +9,18 @@ type Candidate struct {
 	SeqMin  uint64
 	Samples uint64
 	Hidden  bool // deletes hide something of it
+	Settled bool // it was made a while ago
 }
 
 // minFan is the number of parts of an open day that make a merge worth it.
 const minFan = 4
 
 // Plan returns the groups of parts that ought to be joined, each group
-// neighbours of one day in the order of their sequence numbers. Of a closed
-// day (before today) all parts are joined; of an open one runs of similar size,
-// so that a sample is rewritten about log4 times; with force every day gets
-// one part and hidden samples go.
+// neighbours of one day in the order of their sequence numbers: runs of similar
+// size, so that a sample is rewritten about log4 times. Of a closed day (before
+// today) all parts are joined once they are settled, so that data that comes
+// late in many small pieces does not rewrite the day for each. With force every
+// day gets one part and hidden samples go.
 func Plan(parts []Candidate, today int64, force bool) [][]uint64 {
 	byDay := map[int64][]Candidate{}
 	var days []int64
@@ -52,7 +54,7 @@ func planDay(list []Candidate, closed, force bool) []uint64 {
 			return ids(list)
 		}
 		return nil
-	case force || closed:
+	case force || closed && settled(list):
 		return ids(list)
 	}
 	// From the newest backwards: as long as the next older part is not much
@@ -67,6 +69,15 @@ func planDay(list []Candidate, closed, force bool) []uint64 {
 		return nil
 	}
 	return ids(list[from:])
+}
+
+func settled(list []Candidate) bool {
+	for _, c := range list {
+		if !c.Settled {
+			return false
+		}
+	}
+	return true
 }
 
 func ids(list []Candidate) []uint64 {
