@@ -30,6 +30,9 @@ func (l *damageLog) first(text string) bool {
 // noteDamage reports damage that a reader met, once.
 func (db *DB) noteDamage(err error) {
 	if db.damage.first(err.Error()) {
+		db.scrub.mu.Lock()
+		db.scrub.mu.stats.Damages++
+		db.scrub.mu.Unlock()
 		db.opts.Events.corrupted(err)
 	}
 }

@@ -61,6 +61,7 @@ type DB struct {
 	}
 
 	damage damageLog
+	scrub  scrubber
 
 	disk atomic.Pointer[OverloadError] // not nil while the disk is short
 
@@ -208,6 +209,9 @@ func (db *DB) start() {
 	}
 	db.background.Go(func() { db.flushLoop(ctx) })
 	db.background.Go(func() { db.tidyLoop(ctx) })
+	if db.opts.ScrubInterval > 0 {
+		db.background.Go(func() { db.scrubLoop(ctx) })
+	}
 }
 
 const (

@@ -163,7 +163,7 @@ func (db *DB) publishMerge(inputs, add []partView) (published bool, err error) {
 	s := db.acquire()
 	defer s.refs.release()
 	for _, in := range inputs {
-		if !slices.ContainsFunc(s.parts, func(p partView) bool { return p.livePart == in.livePart }) {
+		if !s.has(in.livePart) {
 			db.discard(add)
 			return false, nil
 		}

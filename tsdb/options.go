@@ -43,6 +43,12 @@ type Options struct {
 	MaxLabelBytes int
 	MaxLabels     int
 
+	// ScrubInterval is how often all stored bytes are compared with their
+	// checksums, once a week if 0; negative switches that off. ScrubRate is how
+	// many bytes per second are read for it, 8 MiB if 0.
+	ScrubInterval time.Duration
+	ScrubRate     int64
+
 	// Events is told what the store does; nil is silence.
 	Events *Events
 
@@ -76,6 +82,12 @@ func (o Options) withDefaults() Options {
 	if o.MaxLabels == 0 {
 		o.MaxLabels = 512
 	}
+	if o.ScrubInterval == 0 {
+		o.ScrubInterval = 7 * 24 * time.Hour
+	}
+	if o.ScrubRate == 0 {
+		o.ScrubRate = 8 << 20
+	}
 	if o.Events == nil {
 		o.Events = &Events{}
 	}
@@ -100,6 +112,7 @@ func (o Options) Validate() error {
 	bad(o.FlushBytes < 0, "flush size is negative")
 	bad(o.FlushInterval < 0, "flush interval is negative")
 	bad(o.MemoryBudget < 0, "memory budget is negative")
+	bad(o.ScrubRate < 0, "scrub rate is negative")
 	bad(o.MaxSeries < 0, "series limit is negative")
 	return errors.Join(errs...)
 }

@@ -3,6 +3,7 @@ package tsdb
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -30,6 +31,7 @@ type livePart struct {
 	info     manifest.Part
 	part     *part.Part
 	since    time.Time // when it was made or opened
+	checked  atomic.Pointer[time.Time]
 	refs     *refCount
 	obsolete bool // guarded by db.mu; set before the last release
 }
@@ -38,6 +40,15 @@ type livePart struct {
 type partView struct {
 	*livePart
 	hidden map[uint32][]block.Interval // by series ordinal
+}
+
+func (s *state) has(p *livePart) bool {
+	return slices.ContainsFunc(s.parts, func(x partView) bool { return x.livePart == p })
+}
+
+// remove leaves a part out of a state that is being made.
+func (s *state) remove(p *livePart) {
+	s.parts = slices.DeleteFunc(s.parts, func(x partView) bool { return x.livePart == p })
 }
 
 // liveGen is a generation of the head; it is dropped from the head with its

@@ -23,6 +23,7 @@ type Stats struct {
 	Tombstones   int
 	SamplesTotal uint64 // accepted since the store was opened
 	Replayed     uint64 // read from the log when it was opened
+	Scrub        ScrubStats
 }
 
 // Stats returns figures that are cheap to find.
@@ -33,6 +34,9 @@ func (db *DB) Stats() Stats {
 		HeadSeries: db.head.SeriesCount(), Parts: len(s.parts), Tombstones: len(s.tombstones),
 		SamplesTotal: db.stats.samples.Load(), Replayed: db.stats.replayed.Load(),
 	}
+	db.scrub.mu.Lock()
+	out.Scrub = db.scrub.mu.stats
+	db.scrub.mu.Unlock()
 	out.HeadMinT, out.HeadMaxT = s.headRange()
 	out.HeadBytes = db.headBytes()
 	for _, g := range s.gens {

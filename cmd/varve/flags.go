@@ -87,7 +87,7 @@ func (f *flags) addQuery(app *kingpin.Application) (finish func()) {
 }
 
 func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
-	var retention, future, interval time.Duration
+	var retention, future, interval, scrub time.Duration
 	var sync string
 	app.Flag("storage.path", "Folder of the data.").Default("./data").StringVar(&f.path)
 	app.Flag("storage.retention", "Age after which data is dropped; 0 keeps it.").Default("0").SetValue(&durationValue{"storage.retention", &retention})
@@ -99,7 +99,12 @@ func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
 	app.Flag("storage.memory-budget", "Memory of samples past which writes are refused; 0 is a quarter of the machine's or container's memory.").Default("0").SetValue(&bytesValue{"storage.memory-budget", &f.store.MemoryBudget})
 	app.Flag("storage.max-series", "Active series past which new ones are refused; 0 sets no limit.").Default("0").IntVar(&f.store.MaxSeries)
 	app.Flag("storage.min-free", "Free disk below which writes are refused; 0 sets no limit.").Default("256MiB").SetValue(&bytesValue{"storage.min-free", &f.store.MinFree})
+	app.Flag("storage.scrub-interval", "How often stored data is compared with its checksums; 0 switches that off.").Default("7d").SetValue(&durationValue{"storage.scrub-interval", &scrub})
+	app.Flag("storage.scrub-rate", "Bytes a second that are read for it.").Default("8MiB").SetValue(&bytesValue{"storage.scrub-rate", &f.store.ScrubRate})
 	return func() (err error) {
+		if f.store.ScrubInterval = scrub; scrub == 0 {
+			f.store.ScrubInterval = -1
+		}
 		f.store.Retention, f.store.MaxFuture, f.store.FlushInterval = retention, future, interval
 		if f.store.MemoryBudget == 0 {
 			f.store.MemoryBudget = max(4*f.store.FlushBytes, memoryLimit()/4)

@@ -67,6 +67,9 @@ var storeDescs = [...]struct {
 	{newDesc("varve_log_bytes", "Size of the log on disk."), prometheus.GaugeValue, func(s tsdb.Stats) float64 { return float64(s.LogBytes) }},
 	{newDesc("varve_tombstones", "Deletes not yet carried out on disk."), prometheus.GaugeValue, func(s tsdb.Stats) float64 { return float64(s.Tombstones) }},
 	{newDesc("varve_samples_appended_total", "Samples acknowledged."), prometheus.CounterValue, func(s tsdb.Stats) float64 { return float64(s.SamplesTotal) }},
+	{newDesc("varve_scrub_parts_total", "Parts compared with their checksums."), prometheus.CounterValue, func(s tsdb.Stats) float64 { return float64(s.Scrub.Parts) }},
+	{newDesc("varve_scrub_bytes_total", "Bytes read to compare parts with their checksums."), prometheus.CounterValue, func(s tsdb.Stats) float64 { return float64(s.Scrub.Bytes) }},
+	{newDesc("varve_damaged_places_total", "Places found damaged, by checking or by reading."), prometheus.CounterValue, func(s tsdb.Stats) float64 { return float64(s.Scrub.Damages) }},
 	{newDesc("varve_samples_replayed", "Samples read from the log at the start."), prometheus.GaugeValue, func(s tsdb.Stats) float64 { return float64(s.Replayed) }},
 }
 

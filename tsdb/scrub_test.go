@@ -1,0 +1,97 @@
+package tsdb_test
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/tsdb"
+	"github.com/varvedb/varve/tsdb/internal/vfs"
+	"github.com/varvedb/varve/tsdb/tsdbtest"
+)
+
+// storeOfTwoDays has a part for each of two days.
+func storeOfTwoDays(t *testing.T, mem vfs.FS, told *[]string) *tsdb.DB {
+	t.Helper()
+	opts := quiet()
+	opts.Events = &tsdb.Events{Corrupted: func(err error) { *told = append(*told, err.Error()) }}
+	db := openOn(t, mem, opts)
+	for i := range int64(1000) {
+		require.NoError(t, put(db, "a", 0, someTime+i*1000, float64(i*i*i%1009)))
+	}
+	require.NoError(t, put(db, "a", 0, someTime+48*3600*1000, 1))
+	require.NoError(t, db.ForceFlush(context.Background()))
+	require.Len(t, db.Parts(), 2)
+	return db
+}
+
+func TestScrubOfSoundStore(t *testing.T) {
+	var told []string
+	db := storeOfTwoDays(t, vfs.NewMem(), &told)
+	require.NoError(t, db.Scrub(context.Background()))
+	require.Empty(t, told)
+	stats := db.Stats().Scrub
+	require.Equal(t, uint64(2), stats.Parts)
+	require.GreaterOrEqual(t, stats.Bytes, db.Stats().PartBytes)
+	require.Zero(t, stats.Damages)
+	require.NoError(t, db.Close())
+	require.ErrorIs(t, db.Scrub(context.Background()), tsdb.ErrClosed)
+}
+
+// A damaged place is named once; the rest goes on being served.
+func TestScrubNamesDamage(t *testing.T) {
+	ctx := context.Background()
+	var told []string
+	mem := vfs.NewMem()
+	db := storeOfTwoDays(t, mem, &told)
+	spoil(t, mem, "store/parts/2023-11/000000000001", "data", 100)
+	require.NoError(t, db.Scrub(ctx))
+	require.NoError(t, db.Scrub(ctx))
+	require.Len(t, told, 1)
+	require.Contains(t, told[0], "000000000001/data")
+	require.Equal(t, uint64(1), db.Stats().Scrub.Damages)
+	require.Len(t, db.Parts(), 2)
+	require.NoError(t, db.Close())
+}
+
+// A part without a sound index is moved away while the store serves the rest.
+func TestScrubQuarantinesPart(t *testing.T) {
+	ctx := context.Background()
+	var told []string
+	mem := vfs.NewMem()
+	db := storeOfTwoDays(t, mem, &told)
+	spoil(t, mem, "store/parts/2023-11/000000000001", "index", -1)
+	require.NoError(t, db.Scrub(ctx))
+	require.Len(t, told, 1)
+	require.Contains(t, told[0], "part store/parts/2023-11/000000000001 set aside")
+	require.Len(t, db.Parts(), 1)
+	got, err := tsdbtest.Dump(ctx, db, 0, math.MaxInt64)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	names, err := mem.List("store/quarantine")
+	require.NoError(t, err)
+	require.Equal(t, []string{"2023-11-000000000001"}, names)
+	require.NoError(t, db.Close())
+	db = openOn(t, mem, quiet())
+	require.Len(t, db.Parts(), 1)
+	require.NoError(t, db.Close())
+}
+
+// Reading is slowed down to the rate, and ends with the caller's patience.
+func TestScrubIsPaced(t *testing.T) {
+	var told []string
+	mem := vfs.NewMem()
+	db := storeOfTwoDays(t, mem, &told)
+	require.NoError(t, db.Close())
+	opts := quiet()
+	opts.ScrubRate = 1
+	db = openOn(t, mem, opts)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, db.Scrub(ctx), context.DeadlineExceeded)
+	require.Zero(t, db.Stats().Scrub.Parts)
+	require.NoError(t, db.Close())
+}
