@@ -28,6 +28,9 @@ const depsRules = `
 	# Files whose content they do not understand: a log and a list.
 	tsdb/internal/vfs < tsdb/internal/wal, tsdb/internal/manifest;
 
+	# Memory outside the Go heap, and samples coded into it: the head to come.
+	NONE < tsdb/internal/mem;
+
 	# Memory: no file, no log, no part.
 	tsdb/internal/block < tsdb/internal/head;
 
@@ -120,7 +123,7 @@ const storageRules = `
 	os: tsdb/internal/vfs
 	path/filepath: tsdb tsdb/inspect tsdb/internal/vfs # a folder's name comes in here
 	syscall: tsdb/internal/vfs
-	golang.org/x/sys/...: tsdb/internal/vfs
+	golang.org/x/sys/...: tsdb/internal/vfs tsdb/internal/mem
 	net/...:
 `
 
