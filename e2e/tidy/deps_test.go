@@ -28,8 +28,6 @@ const depsRules = `
 	# Files whose content they do not understand: a log and a list.
 	tsdb/internal/vfs < tsdb/internal/wal, tsdb/internal/manifest;
 
-	# Memory outside the Go heap, and samples coded into it: the head to come.
-	NONE < tsdb/internal/mem;
 
 	# Memory: no file, no log, no part.
 	tsdb/internal/block < tsdb/internal/head;
@@ -37,6 +35,10 @@ const depsRules = `
 	# The blocks to come.
 	NONE < tsdb/internal/codec;
 	tsdb/internal/codec, tsdb/internal/block < tsdb/internal/b1;
+
+	# Memory outside the Go heap, and samples coded into it: the head to come.
+	NONE < tsdb/internal/mem;
+	tsdb/internal/mem, tsdb/internal/codec, tsdb/internal/block < tsdb/internal/tail;
 
 	# The index to come.
 	NONE < tsdb/internal/bitmap;
