@@ -8,22 +8,27 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/mem"
 )
 
-// Code bytes below codeLong: time and start timestamp as expected.
+// Code bytes below codeLong, and the range of what they hold beside their kind.
 const (
-	nearDelta     = 32 // deltas of one byte: code - nearDelta
-	codeFar       = 64 // deltas of two bytes: 14 bits - farDelta
-	farDelta      = 1 << 13
+	nearDelta = 32 // deltas of one byte: code - nearDelta
+
+	codeFar  = 64 // deltas of two bytes: 14 bits - farDelta
+	farDelta = 1 << 13
+
 	codeEqualBits = 8 << 3 // eight zero bytes above
-	codeLong      = 128
+
+	codeJitter     = 128 // a byte of time, then as codes from 0, or shapes of bits
+	nearJitter     = 16
+	codeJitterFar  = 160 // a byte of time, then as codes from codeFar
+	farJitter      = 1 << 12
+	codeLong       = 192
+	codeJitterLong = codeLong | timeByte<<timeShift
 )
 
 // Fields of code bytes from codeLong on.
 const (
-	startChanges = 1 << 6
-
 	timeShift  = 4
 	timeMask   = 3
-	timeAsIs   = 0
 	timeByte   = 1
 	timeTwo    = 2
 	timeVarint = 3
@@ -40,6 +45,7 @@ const (
 	valueBits     = 11 // 8 bytes; a decimal was before
 	valueRun      = 12 // 1 byte: so many more samples like the last one
 	valueLongRun  = 13 // likewise 2 bytes
+	valueStart    = 14 // no sample: the start timestamp from now on, zigzag varint
 )
 
 const (
@@ -47,7 +53,8 @@ const (
 	beginsAnew = 1 << 15
 	idleShift  = 8
 
-	maxSample  = 1 + 3*binary.MaxVarintLen64 + 1
+	maxSample  = 3 + 3*binary.MaxVarintLen64
+	slack      = 7 // bytes written behind a sample, to be overwritten
 	maxRestart = headerSize + 8 + 3*binary.MaxVarintLen64 + 1
 
 	minBlock = 32
@@ -60,18 +67,24 @@ const (
 
 // appendAny adds a sample of any kind.
 func (t *Tail) appendAny(a *mem.Arena, st, ts int64, v float64) (grown int) {
-	var buf [maxSample]byte
 	if t.count == 0 {
 		t.first(st, ts, v)
 		return t.open(a, nil)
 	}
 	if t.equal > plainRun {
+		var buf [3]byte
 		grown = t.put(a, t.appendRun(buf[:0]), false)
 	}
 	t.equal = 0
-	b := t.appendSample(buf[:0], st, ts, v)
 	t.count++
 	t.fresh++
+	if int(t.used)+maxSample+slack <= int(t.size) {
+		b := a.Bytes(t.block, int(t.size))
+		t.used = uint16(len(t.appendSample(b[:t.used], st, ts, v)))
+		return grown
+	}
+	var buf [maxSample + slack]byte
+	b := t.appendSample(buf[:0], st, ts, v)
 	return grown + t.put(a, b, t.fresh > restartAfter)
 }
 
@@ -157,13 +170,17 @@ func (t *Tail) appendRun(b []byte) []byte {
 
 // appendSample appends the code of a sample and makes it the last one.
 func (t *Tail) appendSample(b []byte, st, ts int64, v float64) []byte {
+	if st != t.start {
+		b = append(b, codeLong|valueStart)
+		b = binary.AppendVarint(b, st)
+	}
 	at := len(b)
 	b = append(b, codeLong)
 	delta := ts - t.lastT
 	switch dod := delta - t.delta; {
 	case dod == 0:
 	case dod == int64(int8(dod)):
-		b[at] |= timeByte << timeShift
+		b[at] = codeJitterLong
 		b = append(b, byte(dod))
 	case dod == int64(int16(dod)):
 		b[at] |= timeTwo << timeShift
@@ -171,10 +188,6 @@ func (t *Tail) appendSample(b []byte, st, ts int64, v float64) []byte {
 	default:
 		b[at] |= timeVarint << timeShift
 		b = binary.AppendVarint(b, dod)
-	}
-	if st != t.start {
-		b[at] |= startChanges
-		b = binary.AppendVarint(b, st)
 	}
 	t.lastT, t.delta, t.start = ts, delta, st
 	t.hasStart = t.hasStart || st != 0
@@ -203,17 +216,18 @@ func (t *Tail) appendDecimal(b []byte, at int, v float64) []byte {
 	case b[at] == codeLong && d >= -farDelta && d < farDelta:
 		b[at] = codeFar | byte((d+farDelta)>>8)
 		return append(b, byte(d))
-	}
-	if d == 0 {
+	case b[at] == codeJitterLong && d >= -nearJitter && d < nearJitter:
+		b[at] = codeJitter | byte(d+nearJitter)
+		return b
+	case b[at] == codeJitterLong && d >= -farJitter && d < farJitter:
+		b[at] = codeJitterFar | byte((d+farJitter)>>8)
+		return append(b, byte(d))
+	case d == 0:
 		return b
 	}
 	n := bits.Len64(uint64(d^d>>63))/8 + 1
 	b[at] |= byte(n)
-	for range n {
-		b = append(b, byte(d))
-		d >>= 8
-	}
-	return b
+	return binary.LittleEndian.AppendUint64(b, uint64(d))[:len(b)+n]
 }
 
 // appendRescaled appends the last value, a decimal of another scale.
@@ -238,15 +252,16 @@ func (t *Tail) appendBits(b []byte, at int, v float64) []byte {
 		below = bits.TrailingZeros64(x) / 8
 	}
 	shape := byte(above<<3 | below)
-	if b[at] == codeLong {
+	switch {
+	case b[at] == codeLong:
 		b[at] = shape
-	} else {
+	case x == 0:
+		return b
+	case b[at] == codeJitterLong:
+		b[at] = codeJitter | shape
+	default:
 		b[at] |= valueXor
 		b = append(b, shape)
 	}
-	for x >>= 8 * below; above+below < 8; above++ {
-		b = append(b, byte(x))
-		x >>= 8
-	}
-	return b
+	return binary.LittleEndian.AppendUint64(b, x>>(8*below))[:len(b)+8-above-below]
 }

@@ -17,10 +17,10 @@ type columns struct {
 	starts  []int64
 	settled int
 	form    uint8 // the scale of all of them, or asBits
-	uneven  bool  // the times are no grid
+	changed bool  // a time was not as expected: the times may be no grid
 }
 
-func (c *columns) clear() { c.n, c.settled, c.form, c.uneven = 0, 0, 0, false }
+func (c *columns) clear() { c.n, c.settled, c.form, c.changed = 0, 0, 0, false }
 
 // reserve makes room for n samples.
 func (c *columns) reserve(n int) {
@@ -32,12 +32,11 @@ func (c *columns) reserve(n int) {
 	c.raw = append(make([]int64, 0, n), c.raw[:c.n]...)[:n]
 }
 
-// add adds a sample; changed says that its distance to the one before is not
-// that of those before it.
+// add adds a sample; changed says that its time was not as expected.
 func (c *columns) add(t, value int64, changed bool) {
 	c.reserve(c.n + 1)
 	c.times[c.n], c.raw[c.n] = t, value
-	c.uneven = c.uneven || changed && c.n > 1
+	c.changed = c.changed || changed
 	c.n++
 }
 
@@ -133,19 +132,24 @@ func (c *columns) emit(s *block.Span, hasStart bool) {
 
 // grid sets the times of s if they are one.
 func (c *columns) grid(s *block.Span) bool {
-	if c.uneven {
+	times := c.times[:c.n]
+	first, last := times[0], times[c.n-1]
+	if c.n == 1 {
+		s.Start = first
+		return true
+	}
+	step := times[1] - first
+	// Grids as wide as int64 are left alone: who computes with them overflows.
+	if width := last - first; step <= 0 || width <= 0 || step > math.MaxInt64-width {
 		return false
 	}
-	s.Start = c.times[0]
-	if c.n == 1 {
-		return true
+	if c.changed {
+		for i := 2; i < len(times); i++ {
+			if times[i]-times[i-1] != step {
+				return false
+			}
+		}
 	}
-	s.Step = c.times[1] - c.times[0]
-	// Grids as wide as int64 are left alone: who computes with them overflows.
-	width := c.times[c.n-1] - c.times[0]
-	if s.Step > 0 && width > 0 && s.Step <= math.MaxInt64-width {
-		return true
-	}
-	s.Start, s.Step = 0, 0
-	return false
+	s.Start, s.Step = first, step
+	return true
 }

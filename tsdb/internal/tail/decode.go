@@ -58,6 +58,10 @@ func (c *Cursor) repeat() {
 	c.n += n
 }
 
+// quickCode is how far decimals looks ahead: a code byte, a time of two bytes, a
+// value of eight.
+const quickCode = 1 + 2 + 8
+
 // decimals decodes short codes of decimals, and those long ones that scrapes
 // with jitter are made of. It stops where there is anything else.
 func (c *Cursor) decimals() {
@@ -67,39 +71,40 @@ func (c *Cursor) decimals() {
 	times, raw := c.times[c.n:end], c.raw[c.n:end]
 	raw = raw[:len(times)]
 	i, n := 0, 0
+	changes := uint(0)
 	for i < len(b) && n < len(times) {
 		code := b[i]
 		switch {
 		case code < codeFar:
 			last += int64(code) - nearDelta
 			i++
-		case code < codeLong:
+		case code < codeJitter:
 			last += (int64(code-codeFar)<<8 | int64(b[i+1])) - farDelta
 			i += 2
+		case code >= codeLong:
+			size, form := uint(code&valueMask), uint(code>>timeShift&timeMask)
+			if size > 8 || form == timeVarint || i+quickCode > len(b) {
+				goto done
+			}
+			// Without branches, which would be guessed wrong: both are as good as
+			// random where times jitter.
+			shift := 16 - 8*form
+			delta += int64(int16(binary.LittleEndian.Uint16(b[i+1:])<<shift) >> shift)
+			i += 1 + int(form)
+			shift = 64 - 8*size
+			last += int64(binary.LittleEndian.Uint64(b[i:])<<shift) >> shift
+			i += int(size)
+			changes |= form
+		case code < codeJitterFar:
+			delta += int64(int8(b[i+1]))
+			last += int64(code-codeJitter) - nearJitter
+			i += 2
+			changes = 1
 		default:
-			size := int(code & valueMask)
-			if size > 8 || code&startChanges != 0 || i+maxSample > len(b) {
-				goto done
-			}
-			form := code >> timeShift & timeMask
-			if form == timeVarint {
-				goto done
-			}
-			i++
-			if form != 0 {
-				dod := int64(int8(b[i]))
-				if form == timeTwo {
-					dod = int64(int16(binary.LittleEndian.Uint16(b[i:])))
-				}
-				i += int(form)
-				delta += dod
-				c.uneven = c.uneven || c.n+n > 1
-			}
-			if size > 0 {
-				shift := uint(64 - 8*size)
-				last += int64(binary.LittleEndian.Uint64(b[i:])<<shift) >> shift
-				i += size
-			}
+			delta += int64(int8(b[i+1]))
+			last += (int64(code-codeJitterFar)<<8 | int64(b[i+2])) - farJitter
+			i += 3
+			changes = 1
 		}
 		t += delta
 		times[n], raw[n] = t, last
@@ -108,6 +113,7 @@ func (c *Cursor) decimals() {
 done:
 	c.code = b[i:]
 	s.t, s.delta, s.last = t, delta, last
+	c.changed = c.changed || changes != 0
 	c.n += n
 }
 
@@ -117,7 +123,14 @@ func (c *Cursor) bits() {
 	end := min(c.limit, len(c.times))
 	i, n := 0, c.n
 	for i < len(b) && n < end && b[i] < codeLong {
-		x, size := xor(b[i:], b[i])
+		shape := b[i]
+		if shape >= codeJitter {
+			shape -= codeJitter
+			i++
+			s.delta += int64(int8(b[i]))
+			c.changed = true
+		}
+		x, size := xor(b[i:], shape)
 		i += 1 + size
 		s.last ^= int64(x)
 		s.t += s.delta
@@ -149,6 +162,9 @@ func (c *Cursor) long() {
 	code := c.code[0]
 	c.code = c.code[1:]
 	switch code & valueMask {
+	case valueStart:
+		c.state.start = c.varint()
+		return
 	case valueRun:
 		c.run = int(c.code[0])
 		c.code = c.code[1:]
@@ -162,9 +178,6 @@ func (c *Cursor) long() {
 	dod := c.dod(code >> timeShift & timeMask)
 	s.delta += dod
 	s.t += s.delta
-	if code&startChanges != 0 {
-		s.start = c.varint()
-	}
 	c.value(code & valueMask)
 	c.add(s.t, s.last, dod != 0)
 }

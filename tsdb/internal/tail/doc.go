@@ -40,12 +40,16 @@
 //	          next byte
 //	0..71     with bits: time as expected; the xor of the bits has code>>3 zero
 //	          bytes above and code&7 below, those between follow
-//	128..255  1 start:1 time:2 value:4
+//	128..159  a byte is the difference to the time expected; mantissa delta
+//	          -16..15
+//	160..191  likewise; mantissa delta of 13 bits, the lower 8 in the next byte
+//	128..191  with bits: likewise; the code less 128 is as above
+//	192..255  11 time:2 value:4
 //
-// start tells that the start timestamp changes: the new one follows as a zigzag
-// varint, after the time. time is the difference to the time expected: none, 1
-// byte, 2 bytes, or a zigzag varint. value is one of the value constants. All
-// arithmetic wraps.
+// time is the difference to the time expected: none, 1 byte, 2 bytes, or a
+// zigzag varint. value is one of the value constants; of what these name, the
+// change of the start timestamp and the runs have no time and are no sample by
+// themselves. All arithmetic wraps.
 //
 // Equal samples in equal distance beyond the fourth are counted in the Tail and
 // written as one run.
