@@ -38,7 +38,7 @@ func (s *Snapshot) MinT() int64 { return s.minT }
 func (s *Snapshot) MaxT() int64 { return s.maxT }
 
 // Cursor returns a cursor over the samples inside [mint, maxt], with spans as
-// long as a block may be.
+// long as a block may be. Who reads many series keeps one Cursor and calls Reset.
 func (s *Snapshot) Cursor(mint, maxt int64) *Cursor {
 	c := new(Cursor)
 	c.Reset(s, mint, maxt, maxSpan)
@@ -46,7 +46,7 @@ func (s *Snapshot) Cursor(mint, maxt int64) *Cursor {
 }
 
 // Drain returns a cursor over all samples, with spans of maxSamples but for the
-// last.
+// last: what a flush encodes.
 func (s *Snapshot) Drain(maxSamples int) *Cursor {
 	c := new(Cursor)
 	c.Reset(s, math.MinInt64, math.MaxInt64, maxSamples)

@@ -248,8 +248,6 @@ func TestRemove(t *testing.T) {
 func TestAppendAllocatesNothing(t *testing.T) {
 	a := mem.New(mem.Options{})
 	defer a.Release()
-	_, large := a.Alloc(1 << 20) // so that no region is full in between
-	require.NotEmpty(t, large)
 	for name, values := range shapes {
 		vs := values(rand.New(rand.NewPCG(1, 1)), 1001)
 		var tail Tail
@@ -259,6 +257,29 @@ func TestAppendAllocatesNothing(t *testing.T) {
 			i++
 		}), name)
 	}
+}
+
+// TestResetAllocatesNothing says that a Cursor kept over many series does not.
+func TestResetAllocatesNothing(t *testing.T) {
+	a := mem.New(mem.Options{})
+	defer a.Release()
+	var tail Tail
+	for i, v := range shapes["sprinkled"](rand.New(rand.NewPCG(1, 1)), 3000) {
+		tail.Append(a, int64(i/100), int64(i)*1000, v)
+	}
+	var c Cursor
+	count := 0
+	read := func() {
+		var s Snapshot
+		tail.Snapshot(a, &s)
+		c.Reset(&s, math.MinInt64, math.MaxInt64, 1000)
+		for c.Next() {
+			count += c.Span().Count
+		}
+	}
+	read()
+	require.Zero(t, testing.AllocsPerRun(9, read))
+	require.Equal(t, 11*3000, count)
 }
 
 // TestReaders reads snapshots while samples are appended.
