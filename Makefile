@@ -9,7 +9,9 @@
 #                     Fails too if a target accepts none of its inputs
 #   make e2e          everything end to end, with a real Prometheus (minutes to build once)
 #   make torture      cut the power in process, and kill the server ROUNDS=20 times
-#   make bench        benchmarks; BASE=file compares with the output of another run
+#   make bench        measure the server beside its rivals, and say which bars hold:
+#                     BENCH_VM=binary BENCH_TSBS=file RUNS=3 BENCHES="tsbs"
+#   make gobench      Go benchmarks; BASE=file compares with the output of another run
 #   make lint         vet, and the tests of the tree: imports, comments, lengths
 #   make lint-extra   staticcheck and gofumpt (downloads them)
 #   make cross        build and vet for the other platforms
@@ -22,6 +24,7 @@ FUZZ     ?= .
 ROUNDS   ?= 20
 COUNT    ?= 6
 BENCH    ?= .
+BENCHES  ?=
 BASE     ?=
 ARGS     ?=
 
@@ -51,7 +54,7 @@ WITH_RACE := $(if $(RACE_FLAG),CGO_ENABLED=1)
 
 export GOWORK := off
 
-.PHONY: run build test unit e2e-short race fuzz e2e torture bench lint lint-extra tidy fmt-check vet cross golden clean say-race
+.PHONY: run build test unit e2e-short race fuzz e2e torture bench gobench lint lint-extra tidy fmt-check vet cross golden clean say-race
 
 run: build
 	$(VARVE) $(ARGS)
@@ -105,7 +108,10 @@ torture: build
 	$(GO) test -count=1 -timeout 1h -run 'EqualsModel|Crash|Fail|FullDisk' ./tsdb/...
 	cd e2e && E2E_KILLS=$(ROUNDS) VARVE_BIN=$(VARVE) $(GO) test -count=1 -timeout 2h -run Kill -v ./server
 
-bench:
+bench: build
+	cd e2e && VARVE_BIN=$(VARVE) $(GO) run ./bench $(BENCHES)
+
+gobench:
 	@mkdir -p bin
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(COUNT) ./... | tee bin/bench.txt
 ifneq ($(BASE),)

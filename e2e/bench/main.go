@@ -1,0 +1,192 @@
+// Command bench measures servers from outside, over HTTP, and prints each bar
+// that varve is held to beside what a rival does in the same run.
+//
+// Its arguments name the benches to run, tsbs by default. What runs is said by
+// variables of the environment:
+//
+//	VARVE_BIN         varve to measure; without it one is built
+//	BENCH_VM          VictoriaMetrics, single node, to compare with
+//	BENCH_PROMETHEUS  Prometheus to compare with, where it has the protocol
+//	BENCH_TSBS        lines of TSBS cpu-only, plain, .gz or .zst; without it
+//	                  lines of that shape are made up
+//	BENCH_SERIES      series of the bench scale, 1000000
+//	BENCH_ACTIVE      active series of the bench churn, 100000
+//	BENCH_DIR         where data goes, the system's temporary folder
+//	RUNS              times that each server is measured; medians are printed
+//
+// Servers take turns and never run at the same time. Figures are the servers'
+// own, from /proc, so they hold on a machine that does other things too: their
+// processor time from the first byte until a forced flush and merge are done,
+// their memory, and the sizes of all files in their data folder.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// bench is one thing to measure.
+type bench struct {
+	name string
+	// prepare makes the data ready and returns what measures one server.
+	prepare func(config) (*plan, error)
+}
+
+// plan is a bench with its data at hand.
+type plan struct {
+	title   string
+	rows    []row
+	measure func(*server) (figures, error)
+	rivals  func(kind) bool // which can be measured at all; nil: all
+}
+
+// figures are what one server did, by the keys of rows.
+type figures map[string]float64
+
+var benches = []bench{
+	{"tsbs", prepareTSBS},
+}
+
+func run(names []string) error {
+	if runtime.GOOS != "linux" {
+		return errors.New("figures are read from /proc, which only Linux has")
+	}
+	c, err := readConfig()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(c.dir)
+	if len(names) == 0 {
+		names = []string{"tsbs"}
+	}
+	go func() { // servers must not outlive an interrupt
+		interrupts := make(chan os.Signal, 1)
+		signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+		<-interrupts
+		killAll()
+		os.RemoveAll(c.dir)
+		os.Exit(130)
+	}()
+	defer killAll()
+	for _, name := range names {
+		i := slices.IndexFunc(benches, func(b bench) bool { return b.name == name })
+		if i < 0 {
+			return fmt.Errorf("no bench is named %q", name)
+		}
+		if err := c.run(benches[i]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// config is what the environment says.
+type config struct {
+	dir    string // made for this run
+	tsbs   string
+	kinds  []kind // varve first
+	series int
+	active int
+	runs   int
+}
+
+func readConfig() (config, error) {
+	c := config{tsbs: os.Getenv("BENCH_TSBS")}
+	var err error
+	for _, v := range []struct {
+		name  string
+		value *int
+		usual int
+	}{{"BENCH_SERIES", &c.series, 1_000_000}, {"BENCH_ACTIVE", &c.active, 100_000}, {"RUNS", &c.runs, 1}} {
+		*v.value = v.usual
+		if s := os.Getenv(v.name); s != "" {
+			if *v.value, err = strconv.Atoi(s); err != nil || *v.value < 1 {
+				return c, fmt.Errorf("%s is %q, want a positive number", v.name, s)
+			}
+		}
+	}
+	if c.dir, err = os.MkdirTemp(os.Getenv("BENCH_DIR"), "varve-bench-"); err != nil {
+		return c, err
+	}
+	bin := os.Getenv("VARVE_BIN")
+	if bin == "" {
+		bin = filepath.Join(c.dir, "varve")
+		if out, err := exec.Command("go", "build", "-o", bin, "github.com/varvedb/varve/cmd/varve").CombinedOutput(); err != nil {
+			return c, fmt.Errorf("build varve: %w: %s", err, out)
+		}
+	}
+	c.kinds = append(c.kinds, varve(bin))
+	if bin := os.Getenv("BENCH_VM"); bin != "" {
+		c.kinds = append(c.kinds, victoriaMetrics(bin))
+	}
+	if bin := os.Getenv("BENCH_PROMETHEUS"); bin != "" {
+		c.kinds = append(c.kinds, prometheus(bin))
+	}
+	return c, nil
+}
+
+// run measures every server in turn, as often as wanted, and prints the medians.
+func (c config) run(b bench) error {
+	p, err := b.prepare(c)
+	if err != nil {
+		return err
+	}
+	var kinds []kind
+	for _, k := range c.kinds {
+		if p.rivals == nil || p.rivals(k) {
+			kinds = append(kinds, k)
+		}
+	}
+	measured := make([][]figures, len(kinds))
+	for r := range c.runs {
+		for i, k := range kinds {
+			fmt.Fprintf(os.Stderr, "%s: %s, run %d of %d\n", b.name, k.name, r+1, c.runs)
+			f, err := c.once(k, p)
+			if err != nil {
+				return fmt.Errorf("%s: %w", k.name, err)
+			}
+			measured[i] = append(measured[i], f)
+		}
+	}
+	t := table{title: p.title, runs: c.runs}
+	for i, k := range kinds {
+		t.servers = append(t.servers, column{k.name, medians(measured[i])})
+	}
+	var out strings.Builder
+	t.print(&out, p.rows)
+	_, err = fmt.Println(out.String())
+	return err
+}
+
+// once measures a fresh server.
+func (c config) once(k kind, p *plan) (figures, error) {
+	s, err := newServer(k, c.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer s.remove()
+	if err := s.start(); err != nil {
+		return nil, err
+	}
+	f, err := p.measure(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w\nlast output:\n%s", err, s.logTail())
+	}
+	return f, nil
+}
