@@ -17,7 +17,8 @@ type kind struct {
 	bin   string
 	args  func(dir, addr string) []string
 	ready string // a path that answers 200 when the server serves
-	write string // the path of remote write
+
+	writePath string // of remote write
 
 	// settle writes everything out, merges all, and returns the processor time
 	// used until that was done.
@@ -30,7 +31,7 @@ type kind struct {
 
 func varve(bin string) kind {
 	return kind{
-		name: "varve", bin: bin, ready: "/-/ready", write: "/api/v1/write",
+		name: "varve", bin: bin, ready: "/-/ready", writePath: "/api/v1/write",
 		args: func(dir, addr string) []string {
 			return []string{"--storage.path=" + dir, "--web.listen-address=" + addr}
 		},
@@ -51,7 +52,7 @@ func varve(bin string) kind {
 // items out seconds later.
 func victoriaMetrics(bin string) kind {
 	return kind{
-		name: "victoria-metrics", bin: bin, ready: "/health", write: "/api/v1/write",
+		name: "victoria-metrics", bin: bin, ready: "/health", writePath: "/api/v1/write",
 		args: func(dir, addr string) []string {
 			return []string{"-storageDataPath=" + dir, "-httpListenAddr=" + addr, "-retentionPeriod=100y", "-search.latencyOffset=0s"}
 		},
@@ -94,7 +95,7 @@ func settleVictoriaMetrics(s *server) (usage, error) {
 // stay as they are.
 func prometheus(bin string) kind {
 	return kind{
-		name: "prometheus", bin: bin, ready: "/-/ready", write: "/api/v1/write",
+		name: "prometheus", bin: bin, ready: "/-/ready", writePath: "/api/v1/write",
 		args: func(dir, addr string) []string {
 			return []string{
 				"--config.file=" + dir + ".yml", "--storage.tsdb.path=" + dir, "--web.listen-address=" + addr,

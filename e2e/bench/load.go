@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -101,40 +102,50 @@ func held(rows []row, key string, b *bar) []row {
 }
 
 // ingest loads all, settles, restarts, and says what it cost. observe, if any,
-// adds figures after the last answer.
-func (s *server) ingest(w workload, observe func(figures) error) (figures, error) {
+// is told after each load what processor time was used up to then, and may add
+// figures.
+func (s *server) ingest(loads iter.Seq[workload], observe func(i int, used usage, f figures) error) (figures, error) {
 	before, err := s.cpu()
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.load(w)
-	if err != nil {
-		return nil, err
-	}
-	loaded, err := s.cpu()
-	if err != nil {
-		return nil, err
-	}
-	f := figures{"samples": float64(done.samples), "rate": float64(done.samples) / done.took.Seconds(), "delays": float64(done.delays)}
-	if observe != nil {
-		if err := observe(f); err != nil {
+	f := figures{}
+	var total sent
+	var loaded usage
+	i := 0
+	for w := range loads {
+		done, err := s.load(w)
+		if err != nil {
 			return nil, err
 		}
+		now, err := s.cpu()
+		if err != nil {
+			return nil, err
+		}
+		total.samples, total.took, total.delays = total.samples+done.samples, total.took+done.took, total.delays+done.delays
+		loaded = now.minus(before)
+		if observe != nil {
+			if err := observe(i, loaded, f); err != nil {
+				return nil, err
+			}
+		}
+		i++
 	}
+	f["samples"], f["rate"], f["delays"] = float64(total.samples), float64(total.samples)/total.took.Seconds(), float64(total.delays)
 	settled, err := s.settle(s)
 	if err != nil {
 		return nil, fmt.Errorf("settle: %w", err)
 	}
 	settled = settled.minus(before)
-	perSample := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(done.samples) }
+	perSample := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(total.samples) }
 	f["cpu"], f["user"], f["system"] = perSample(settled.all()), perSample(settled.user), perSample(settled.system)
-	f["loadcpu"] = perSample(loaded.minus(before).all())
+	f["loadcpu"] = perSample(loaded.all())
 	_, peak, err := s.memory()
 	if err != nil {
 		return nil, err
 	}
 	f["peak"] = float64(peak) / (1 << 20)
-	return f, s.weigh(f, done.samples)
+	return f, s.weigh(f, total.samples)
 }
 
 // weigh reads the sizes of the files, restarts the server, and reads them again.

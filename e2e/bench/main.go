@@ -61,6 +61,8 @@ type figures map[string]float64
 
 var benches = []bench{
 	{"tsbs", prepareTSBS},
+	{"rw", prepareRemoteWrite},
+	{"scale", prepareScale},
 }
 
 func run(names []string) error {

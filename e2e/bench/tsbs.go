@@ -38,7 +38,7 @@ func prepareTSBS(c config) (*plan, error) {
 		title: title, rows: rows,
 		rivals: func(k kind) bool { return k.name != "prometheus" },
 		measure: func(s *server) (figures, error) {
-			f, err := s.ingest(lines.workload(), nil)
+			f, err := s.ingest(one(lines.workload()), nil)
 			if err != nil {
 				return nil, err
 			}
