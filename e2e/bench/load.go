@@ -140,10 +140,11 @@ func (s *server) ingest(loads iter.Seq[workload], observe func(i int, used usage
 	perSample := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / float64(total.samples) }
 	f["cpu"], f["user"], f["system"] = perSample(settled.all()), perSample(settled.user), perSample(settled.system)
 	f["loadcpu"] = perSample(loaded.all())
-	_, peak, err := s.memory()
+	rss, peak, err := s.memory()
 	if err != nil {
 		return nil, err
 	}
+	f["settledrss"] = float64(rss) / (1 << 20)
 	f["peak"] = float64(peak) / (1 << 20)
 	return f, s.weigh(f, total.samples)
 }

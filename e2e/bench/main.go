@@ -63,6 +63,8 @@ var benches = []bench{
 	{"tsbs", prepareTSBS},
 	{"rw", prepareRemoteWrite},
 	{"scale", prepareScale},
+	{"churn", prepareChurn},
+	{"replay", prepareReplay},
 }
 
 func run(names []string) error {

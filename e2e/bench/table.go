@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,9 +20,12 @@ type row struct {
 type bar struct {
 	limit float64 // the most it may be
 	rival string  // of what this server does; "": an absolute figure
+	least bool    // limit is the least it may be
 }
 
 func atMost(limit float64) *bar { return &bar{limit: limit} }
+
+func atLeast(limit float64) *bar { return &bar{limit: limit, least: true} }
 
 func atMostOf(rival string, limit float64) *bar { return &bar{limit: limit, rival: rival} }
 
@@ -78,7 +82,14 @@ func (t table) judge(r row) []string {
 	if r.bar == nil {
 		return []string{"", ""}
 	}
-	text := "<= " + strconv.FormatFloat(r.bar.limit, 'f', -1, 64)
+	sign, digits := "<= ", r.digits
+	if r.bar.least {
+		sign = ">= "
+	}
+	if r.bar.limit != math.Trunc(r.bar.limit) {
+		digits = -1
+	}
+	text := sign + strconv.FormatFloat(r.bar.limit, 'f', digits, 64)
 	limit := r.bar.limit
 	if r.bar.rival != "" {
 		text = "<= " + strconv.FormatFloat(r.bar.limit, 'f', 3, 64) + " of " + r.bar.rival
@@ -92,7 +103,7 @@ func (t table) judge(r row) []string {
 	switch {
 	case !ok:
 		return []string{text, ""}
-	case own <= limit:
+	case own <= limit && !r.bar.least, own >= limit && r.bar.least:
 		return []string{text, "holds"}
 	}
 	return []string{text, "MISSED"}
