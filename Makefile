@@ -9,8 +9,9 @@
 #                     Fails too if a target accepts none of its inputs
 #   make e2e          everything end to end, with a real Prometheus (minutes to build once)
 #   make torture      cut the power in process, and kill the server ROUNDS=20 times
-#   make bench        measure the server beside its rivals, and say which bars hold:
-#                     BENCH_VM=binary BENCH_TSBS=file RUNS=3 BENCHES="tsbs"
+#   make bench        measure varve beside its rivals, and say which bars hold;
+#                     BENCH_VM=binary BENCH_TSBS=file RUNS=3 BENCHES="tsbs rw":
+#                     e2e/bench/main.go tells more
 #   make gobench      Go benchmarks; BASE=file compares with the output of another run
 #   make lint         vet, and the tests of the tree: imports, comments, lengths
 #   make lint-extra   staticcheck and gofumpt (downloads them)
@@ -109,7 +110,7 @@ torture: build
 	cd e2e && E2E_KILLS=$(ROUNDS) VARVE_BIN=$(VARVE) $(GO) test -count=1 -timeout 2h -run Kill -v ./server
 
 bench: build
-	cd e2e && VARVE_BIN=$(VARVE) $(GO) run ./bench $(BENCHES)
+	cd e2e && COUNT=$(COUNT) VARVE_BIN=$(VARVE) $(GO) run ./bench $(BENCHES)
 
 gobench:
 	@mkdir -p bin

@@ -18,7 +18,6 @@ const (
 	churnAskedDay = 15
 	day           = int64(24 * time.Hour / time.Millisecond)
 	churnInterval = day / churnScrapes
-	askFor        = 3 * time.Second
 )
 
 // churn is a fleet whose targets are replaced day by day, over the past days.
@@ -105,7 +104,7 @@ func (c config) measureChurn(s *server, targets int) (figures, error) {
 		return nil, err
 	}
 	f["perseries"] = f["index"] / float64(load.fleet.everSeries())
-	if err := s.ask(f, "ask", load.query(), len(load.fleet.targets)); err != nil {
+	if err := s.ask(f, c.askFor, load.query(), len(load.fleet.targets)); err != nil {
 		return nil, err
 	}
 	if err := s.stop(); err != nil { // servers take turns
@@ -124,17 +123,17 @@ func (c config) measureChurn(s *server, targets int) (figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := single.ask(g, "ask", alone.query(), len(alone.fleet.targets)); err != nil {
+	if err := single.ask(g, c.askFor, alone.query(), len(alone.fleet.targets)); err != nil {
 		return nil, err
 	}
 	f["slower"], f["latency"] = f["askcpu"]/g["askcpu"], f["ask"]/g["ask"]
 	return f, nil
 }
 
-// ask repeats a range query for some seconds, after a first time, and sets the
+// ask repeats a range query for some time, after a first one, and sets the
 // median latency and the processor time of one, in milliseconds. Each point of
 // the answer must add up to want.
-func (s *server) ask(f figures, key, path string, want int) error {
+func (s *server) ask(f figures, length time.Duration, path string, want int) error {
 	if err := s.checkRange(path, want); err != nil {
 		return err
 	}
@@ -143,7 +142,7 @@ func (s *server) ask(f figures, key, path string, want int) error {
 		return err
 	}
 	var took []time.Duration
-	for begin := time.Now(); time.Since(begin) < askFor; {
+	for begin := time.Now(); time.Since(begin) < length; {
 		start := time.Now()
 		if _, err := s.send(http.MethodGet, path, nil); err != nil {
 			return err
@@ -155,8 +154,8 @@ func (s *server) ask(f figures, key, path string, want int) error {
 		return err
 	}
 	slices.Sort(took)
-	f[key] = float64(took[len(took)/2].Nanoseconds()) / 1e6
-	f[key+"cpu"] = float64(after.minus(before).all().Nanoseconds()) / 1e6 / float64(len(took))
+	f["ask"] = float64(took[len(took)/2].Nanoseconds()) / 1e6
+	f["askcpu"] = float64(after.minus(before).all().Nanoseconds()) / 1e6 / float64(len(took))
 	return nil
 }
 

@@ -1,8 +1,20 @@
 // Command bench measures servers from outside, over HTTP, and prints each bar
 // that varve is held to beside what a rival does in the same run.
 //
-// Its arguments name the benches to run, tsbs by default. What runs is said by
-// variables of the environment:
+// Its arguments name the benches to run, all by default. Some run Go benchmarks
+// of the storage; the others start servers:
+//
+//	sizes     bytes of values of several shapes, beside VictoriaMetrics' codec
+//	codec     decoding, beside Prometheus' chunks
+//	index     selecting among 5 million series; takes minutes and 2 GiB
+//	register  the first sample of a series, in process
+//	tsbs      loading the lines of TSBS cpu-only
+//	rw        remote write of 50,000 series
+//	scale     memory and processor time of a million series
+//	churn     30 days on each of which 30 % of the series are new
+//	replay    the return from a kill
+//
+// What runs is said by variables of the environment:
 //
 //	VARVE_BIN         varve to measure; without it one is built
 //	BENCH_VM          VictoriaMetrics, single node, to compare with
@@ -13,6 +25,7 @@
 //	BENCH_ACTIVE      active series of the bench churn, 100000
 //	BENCH_DIR         where data goes, the system's temporary folder
 //	RUNS              times that each server is measured; medians are printed
+//	COUNT             times that each Go benchmark is run, 6
 //
 // Servers take turns and never run at the same time. Figures are the servers'
 // own, from /proc, so they hold on a machine that does other things too: their
@@ -32,6 +45,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -44,8 +58,20 @@ func main() {
 // bench is one thing to measure.
 type bench struct {
 	name string
-	// prepare makes the data ready and returns what measures one server.
-	prepare func(config) (*plan, error)
+	run  func(config) error
+}
+
+// Their order is that of a run without arguments.
+var benches = []bench{
+	{"sizes", printSizes},
+	{"codec", codecBench.run},
+	{"index", indexBench.run},
+	{"register", registerBench.run},
+	{"tsbs", compare(prepareTSBS)},
+	{"rw", compare(prepareRemoteWrite)},
+	{"scale", compare(prepareScale)},
+	{"churn", compare(prepareChurn)},
+	{"replay", compare(prepareReplay)},
 }
 
 // plan is a bench with its data at hand.
@@ -59,14 +85,6 @@ type plan struct {
 // figures are what one server did, by the keys of rows.
 type figures map[string]float64
 
-var benches = []bench{
-	{"tsbs", prepareTSBS},
-	{"rw", prepareRemoteWrite},
-	{"scale", prepareScale},
-	{"churn", prepareChurn},
-	{"replay", prepareReplay},
-}
-
 func run(names []string) error {
 	if runtime.GOOS != "linux" {
 		return errors.New("figures are read from /proc, which only Linux has")
@@ -77,7 +95,9 @@ func run(names []string) error {
 	}
 	defer os.RemoveAll(c.dir)
 	if len(names) == 0 {
-		names = []string{"tsbs"}
+		for _, b := range benches {
+			names = append(names, b.name)
+		}
 	}
 	go func() { // servers must not outlive an interrupt
 		interrupts := make(chan os.Signal, 1)
@@ -93,7 +113,8 @@ func run(names []string) error {
 		if i < 0 {
 			return fmt.Errorf("no bench is named %q", name)
 		}
-		if err := c.run(benches[i]); err != nil {
+		fmt.Fprintf(os.Stderr, "bench %s\n", name)
+		if err := benches[i].run(c); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -108,16 +129,18 @@ type config struct {
 	series int
 	active int
 	runs   int
+	count  int           // of Go benchmarks
+	askFor time.Duration // how long a query is repeated
 }
 
 func readConfig() (config, error) {
-	c := config{tsbs: os.Getenv("BENCH_TSBS")}
+	c := config{tsbs: os.Getenv("BENCH_TSBS"), askFor: 3 * time.Second}
 	var err error
 	for _, v := range []struct {
 		name  string
 		value *int
 		usual int
-	}{{"BENCH_SERIES", &c.series, 1_000_000}, {"BENCH_ACTIVE", &c.active, 100_000}, {"RUNS", &c.runs, 1}} {
+	}{{"BENCH_SERIES", &c.series, 1_000_000}, {"BENCH_ACTIVE", &c.active, 100_000}, {"RUNS", &c.runs, 1}, {"COUNT", &c.count, 6}} {
 		*v.value = v.usual
 		if s := os.Getenv(v.name); s != "" {
 			if *v.value, err = strconv.Atoi(s); err != nil || *v.value < 1 {
@@ -145,12 +168,26 @@ func readConfig() (config, error) {
 	return c, nil
 }
 
-// run measures every server in turn, as often as wanted, and prints the medians.
-func (c config) run(b bench) error {
-	p, err := b.prepare(c)
-	if err != nil {
+// compare returns what measures every server in turn, as often as wanted, and
+// prints the medians. prepare makes the data ready.
+func compare(prepare func(config) (*plan, error)) func(config) error {
+	return func(c config) error {
+		p, err := prepare(c)
+		if err != nil {
+			return err
+		}
+		t, err := c.measure(p)
+		if err != nil {
+			return err
+		}
+		var text strings.Builder
+		t.print(&text, p.rows)
+		_, err = fmt.Println(text.String())
 		return err
 	}
+}
+
+func (c config) measure(p *plan) (table, error) {
 	var kinds []kind
 	for _, k := range c.kinds {
 		if p.rivals == nil || p.rivals(k) {
@@ -160,10 +197,10 @@ func (c config) run(b bench) error {
 	measured := make([][]figures, len(kinds))
 	for r := range c.runs {
 		for i, k := range kinds {
-			fmt.Fprintf(os.Stderr, "%s: %s, run %d of %d\n", b.name, k.name, r+1, c.runs)
+			fmt.Fprintf(os.Stderr, "  %s, run %d of %d\n", k.name, r+1, c.runs)
 			f, err := c.once(k, p)
 			if err != nil {
-				return fmt.Errorf("%s: %w", k.name, err)
+				return table{}, fmt.Errorf("%s: %w", k.name, err)
 			}
 			measured[i] = append(measured[i], f)
 		}
@@ -172,10 +209,7 @@ func (c config) run(b bench) error {
 	for i, k := range kinds {
 		t.servers = append(t.servers, column{k.name, medians(measured[i])})
 	}
-	var out strings.Builder
-	t.print(&out, p.rows)
-	_, err = fmt.Println(out.String())
-	return err
+	return t, nil
 }
 
 // once measures a fresh server.

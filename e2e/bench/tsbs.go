@@ -26,25 +26,29 @@ func prepareTSBS(c config) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.tsbs == "" {
+		return lines.plan("tsbs: as TSBS cpu-only"), nil
+	}
+	return lines.plan("tsbs: TSBS cpu-only"), nil
+}
+
+// plan loads the lines.
+func (l *influxLines) plan(title string) *plan {
 	rows := held(ingestRows(), "cpu", atMostOf("victoria-metrics", 0.2))
 	rows = held(rows, "peak", atMostOf("victoria-metrics", 1.0/3))
 	rows = held(rows, "disk", atMost(0.31))
 	rows = held(rows, "again", atMost(0.31))
-	title := "tsbs: TSBS cpu-only, " + fmt.Sprint(lines.hosts) + " hosts"
-	if c.tsbs == "" {
-		title = "tsbs: as TSBS cpu-only, " + fmt.Sprint(lines.hosts) + " hosts"
-	}
 	return &plan{
-		title: title, rows: rows,
-		rivals: func(k kind) bool { return k.name != "prometheus" },
+		title: fmt.Sprintf("%s, %d hosts", title, l.hosts), rows: rows,
+		rivals: func(k kind) bool { return k.name != "prometheus" }, // speaks no Influx
 		measure: func(s *server) (figures, error) {
-			f, err := s.ingest(one(lines.workload()), nil)
+			f, err := s.ingest(one(l.workload()), nil)
 			if err != nil {
 				return nil, err
 			}
-			return f, s.verify(lines.metrics, lines.first, lines.last, lines.samples)
+			return f, s.verify(l.metrics, l.first, l.last, l.samples)
 		},
-	}, nil
+	}
 }
 
 // influxLines is line protocol, cut into requests.
