@@ -10,8 +10,8 @@
 #   make e2e          everything end to end, with a real Prometheus (minutes to build once)
 #   make torture      cut the power in process, and kill the server ROUNDS=20 times
 #   make bench        measure varve beside its rivals, and say which bars hold;
-#                     BENCH_VM=binary BENCH_TSBS=file RUNS=3 BENCHES="tsbs rw":
-#                     e2e/bench/main.go tells more
+#                     BENCH_VM=binary BENCH_BASE=old/varve BENCH_TSBS=file RUNS=3
+#                     BENCHES="tsbs rw"; e2e/bench/main.go tells more
 #   make gobench      Go benchmarks; BASE=file compares with the output of another run
 #   make lint         vet, and the tests of the tree: imports, comments, lengths
 #   make lint-extra   staticcheck and gofumpt (downloads them)

@@ -19,6 +19,7 @@
 //	VARVE_BIN         varve to measure; without it one is built
 //	BENCH_VM          VictoriaMetrics, single node, to compare with
 //	BENCH_PROMETHEUS  Prometheus to compare with, where it has the protocol
+//	BENCH_BASE        another varve to compare with
 //	BENCH_TSBS        lines of TSBS cpu-only, plain, .gz or .zst; without it
 //	                  lines of that shape are made up
 //	BENCH_SERIES      series of the bench scale, 1000000
@@ -164,6 +165,11 @@ func readConfig() (config, error) {
 	}
 	if bin := os.Getenv("BENCH_PROMETHEUS"); bin != "" {
 		c.kinds = append(c.kinds, prometheus(bin))
+	}
+	if bin := os.Getenv("BENCH_BASE"); bin != "" {
+		base := varve(bin)
+		base.name = "base"
+		c.kinds = append(c.kinds, base)
 	}
 	return c, nil
 }

@@ -17,7 +17,7 @@ func TestBenchesRun(t *testing.T) {
 	t.Setenv("BENCH_DIR", t.TempDir())
 	t.Setenv("BENCH_SERIES", "1000")
 	t.Setenv("BENCH_ACTIVE", "1000")
-	for _, name := range []string{"BENCH_VM", "BENCH_PROMETHEUS", "RUNS"} {
+	for _, name := range []string{"BENCH_VM", "BENCH_PROMETHEUS", "BENCH_BASE", "RUNS"} {
 		t.Setenv(name, "")
 	}
 	c, err := readConfig()
