@@ -115,6 +115,57 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
+// BenchmarkEncodeLengths encodes the commonest shapes in blocks of many lengths,
+// as floats and as the integers a head hands over.
+func BenchmarkEncodeLengths(b *testing.B) {
+	for _, k := range []int{0, 2, 5} {
+		shape := scaledShapes[k]
+		for _, n := range []int{8192, 1024, 120, 30} {
+			spans := shortSpans(shape.values(rand.New(rand.NewPCG(1, 1))), n)
+			for _, form := range []string{"floats", "ints"} {
+				b.Run(fmt.Sprintf("%s/%d/%s", shape.name, n, form), func(b *testing.B) {
+					if form == "ints" {
+						for i, s := range spans {
+							spans[i] = asInts(b, s)
+						}
+					}
+					e := NewEncoder(Options{})
+					var payload, times []byte
+					var h Header
+					i := 0
+					for b.Loop() {
+						var err error
+						if payload, times, err = e.Encode(payload[:0], times[:0], &h, spans[i]); err != nil {
+							b.Fatal(err)
+						}
+						i = (i + 1) % len(spans)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/sample")
+				})
+			}
+		}
+	}
+}
+
+// shortSpans cuts v into spans of n samples.
+func shortSpans(v []float64, n int) (out []*block.Span) {
+	for ; len(v) >= n; v = v[n:] {
+		out = append(out, gridSpan(v[:n]))
+	}
+	return out
+}
+
+// asInts is a span of decimals said as integers.
+func asInts(t testing.TB, s *block.Span) *block.Span {
+	var a codec.Analyzer
+	v := a.Analyze(s.Floats)
+	require.Equal(t, codec.Decimals10, v.Domain)
+	require.Empty(t, v.Exceptions)
+	out := *s
+	out.Floats, out.Ints64, out.Scale = nil, append([]int64(nil), v.Ints...), v.Scale
+	return &out
+}
+
 // BenchmarkDecode is B1 alone, for profiles.
 func BenchmarkDecode(b *testing.B) {
 	for _, shape := range scaledShapes {

@@ -1,7 +1,6 @@
 package b1
 
 import (
-	"hash/crc32"
 	"math"
 	"sort"
 
@@ -34,70 +33,78 @@ type Block struct {
 	table    *codec.DecimalTable // &tens once it is filled for this block
 }
 
-// Open makes b read the block of h, which must have passed Check. It compares
-// the checksum and parses the directory; errors wrap block.ErrCorrupt.
-func (b *Block) Open(h *Header, payload []byte) error {
+// Open makes b read the block of h, which must have passed Check. placed is what
+// is at Header.Place. It compares the checksum and parses the directory; errors
+// wrap block.ErrCorrupt.
+func (b *Block) Open(h *Header, placed []byte) error {
+	payload, err := h.Payload(placed)
+	if err != nil {
+		return err
+	}
+	return b.OpenPayload(h, payload)
+}
+
+// OpenPayload is Open of what Header.Payload returned, or of another payload
+// whose checksum was compared already: a run of payloads need be summed but once.
+func (b *Block) OpenPayload(h *Header, payload []byte) error {
 	b.h = *h
 	if uint64(len(payload)) != uint64(h.Length) {
 		return corruptf("payload of %d bytes, want %d", len(payload), h.Length)
-	}
-	if got := crc32.Checksum(payload, castagnoli); got != h.CRC {
-		return corruptf("payload: checksum %08x, want %08x", got, h.CRC)
 	}
 	return b.parse(payload)
 }
 
 func (b *Block) parse(payload []byte) error {
 	h := &b.h
-	r := reader{b: payload}
+	r := codec.NewReader(payload)
 	b.startTimes, b.table = nil, nil
 	if h.Flags&FlagStartTimes != 0 {
-		b.startTimes = r.take(r.uvarint())
+		b.startTimes = r.Take(r.Uvarint())
 	}
 	b.exceptions = b.exceptions[:0]
-	if h.Exceptions > 0 && !r.bad {
-		list, rest, ok := codec.DecodeExceptions(b.exceptions, r.b, h.Exceptions, h.Count)
+	if h.Exceptions > 0 && !r.Bad() {
+		list, rest, ok := codec.DecodeExceptions(b.exceptions, r.Rest(), h.Exceptions, h.Count)
 		if !ok {
 			return corruptf("exceptions do not parse")
 		}
-		b.exceptions, r.b = list, rest
+		b.exceptions = list
+		r.Skip(rest, true)
 	}
 	switch h.Layout {
 	case LayoutLinear:
-		if len(r.b) > 0 {
-			r.fail()
+		if r.Len() > 0 {
+			r.Fail()
 		}
 	case LayoutRuns:
 		b.parseRuns(&r)
 	case LayoutMinis:
 		b.parseMinis(&r)
 	}
-	b.data = r.b
-	if r.bad {
+	b.data = r.Rest()
+	if r.Bad() {
 		return corruptf("payload does not parse")
 	}
 	return nil
 }
 
-func (b *Block) parseRuns(r *reader) {
-	n := r.uvarint()
-	if r.bad || n < 2 || n > uint64(b.h.Count/runRatio) {
-		r.fail()
+func (b *Block) parseRuns(r *codec.Reader) {
+	n := r.Uvarint()
+	if r.Bad() || n < 2 || n > uint64(b.h.Count/runRatio) {
+		r.Fail()
 		return
 	}
 	b.runValues, b.runEnds = resize(b.runValues, int(n)), resize(b.runEnds, int(n))
-	rest, ok := codec.DecodeColumn(b.runValues, r.b, &b.scratch)
+	rest, ok := codec.DecodeColumn(b.runValues, r.Rest(), &b.scratch)
 	if ok {
 		rest, ok = codec.DecodeColumn(b.runEnds[:n-1], rest, &b.scratch)
 	}
-	if r.b = rest; !ok || len(rest) > 0 {
-		r.fail()
+	if r.Skip(rest, ok && len(rest) == 0); r.Bad() {
 		return
 	}
 	end, left := int64(0), int64(b.h.Count)
 	for k, length := range b.runEnds[:n-1] {
 		if length < 1 || length >= left {
-			r.fail()
+			r.Fail()
 			return
 		}
 		end, left = end+length, left-length
@@ -106,20 +113,20 @@ func (b *Block) parseRuns(r *reader) {
 	b.runEnds[n-1] = int64(b.h.Count)
 }
 
-func (b *Block) parseMinis(r *reader) {
+func (b *Block) parseMinis(r *codec.Reader) {
 	h := &b.h
 	if h.Domain == codec.NearTens {
-		mode := r.byte()
-		b.ulps = codec.Params{Codec: codec.Codec(mode & 3), Order: mode >> 2, Table: r.byte(), Shift: r.byte(), Centre: r.varint()}
+		mode := r.Byte()
+		b.ulps = codec.Params{Codec: codec.Codec(mode & 3), Order: mode >> 2, Table: r.Byte(), Shift: r.Byte(), Centre: r.Varint()}
 		if b.ulps.Order > 1 || !b.ulps.Valid() {
-			r.fail()
+			r.Fail()
 		}
 	}
 	n := h.minis()
 	if h.oneMini() {
 		first := (h.First - h.Base) / h.Divisor
 		b.dir = dirReader{}
-		b.dir.set(dirLength, int64(len(r.b)))
+		b.dir.set(dirLength, int64(r.Len()))
 		b.dir.set(dirStart, first)
 		b.dir.set(dirBelow, first-(h.Min-h.Base)/h.Divisor)
 		b.dir.set(dirAbove, (h.Max-h.Base)/h.Divisor-first)
@@ -127,22 +134,22 @@ func (b *Block) parseMinis(r *reader) {
 	} else {
 		b.dir.parse(h, r)
 	}
-	if r.bad {
+	if r.Bad() {
 		return
 	}
-	at, left := uint32(0), uint64(len(r.b))
+	at, left := uint32(0), uint64(r.Len())
 	for k := range n {
 		b.offsets[k] = at
 		length := uint64(b.dir.at(dirLength, k))
 		if length > left {
-			r.fail()
+			r.Fail()
 			return
 		}
 		at, left = at+uint32(length), left-length
 	}
 	b.offsets[n] = at
 	if left > 0 {
-		r.fail()
+		r.Fail()
 	}
 }
 

@@ -144,7 +144,7 @@ func (d *dirReader) at(c, k int) int64 {
 func (d *dirReader) set(c int, x int64) { d.low[c], d.width[c] = x, 0 }
 
 // parse reads the directory that r begins with.
-func (d *dirReader) parse(h *Header, r *reader) {
+func (d *dirReader) parse(h *Header, r *codec.Reader) {
 	n := uint(h.minis())
 	total := uint(0)
 	for c := range dirColumns {
@@ -152,12 +152,12 @@ func (d *dirReader) parse(h *Header, r *reader) {
 		if !h.hasColumn(c) {
 			continue
 		}
-		d.width[c], d.low[c] = uint(r.byte()), r.varint()
+		d.width[c], d.low[c] = uint(r.Byte()), r.Varint()
 		if d.width[c] > 64 {
-			r.fail()
+			r.Fail()
 			return
 		}
 		total += n * d.width[c]
 	}
-	d.packed = r.take(uint64(total+7) / 8)
+	d.packed = r.Take(uint64(total+7) / 8)
 }

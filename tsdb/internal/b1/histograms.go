@@ -215,12 +215,12 @@ func (e *Encoder) appendHistograms(dst []byte, h *Header, s *block.Span) []byte 
 }
 
 func appendLayout(dst []byte, l *layout) []byte {
-	dst = appendVarint(dst, int64(l.schema))
+	dst = binary.AppendVarint(dst, int64(l.schema))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.zeroThreshold))
 	for _, spans := range [2][]histogram.Span{l.positive, l.negative} {
 		dst = binary.AppendUvarint(dst, uint64(len(spans)))
 		for _, s := range spans {
-			dst = appendVarint(dst, int64(s.Offset))
+			dst = binary.AppendVarint(dst, int64(s.Offset))
 			dst = binary.AppendUvarint(dst, uint64(s.Length))
 		}
 	}

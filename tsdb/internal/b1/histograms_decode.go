@@ -19,18 +19,18 @@ type histHead struct {
 
 func (b *Block) histHead() (*histHead, error) {
 	h := &b.h
-	r := reader{b: b.data}
-	flags := r.byte()
+	r := codec.NewReader(b.data)
+	flags := r.Byte()
 	head := &histHead{integers: flags == histIntegers}
-	runs := r.uvarint()
-	if r.bad || flags > histIntegers || h.Kind == block.KindHistogram && !head.integers || runs < 1 || runs > uint64(h.Count) || runs > uint64(len(r.b)) {
+	runs := r.Uvarint()
+	if r.Bad() || flags > histIntegers || h.Kind == block.KindHistogram && !head.integers || runs < 1 || runs > uint64(h.Count) || runs > uint64(r.Len()) {
 		return nil, corruptf("histograms do not parse")
 	}
 	samples, buckets := 0, 0
 	for range runs {
-		n := r.uvarint()
-		l := r.layout()
-		if r.bad || n < 1 || n > uint64(h.Count-samples) {
+		n := r.Uvarint()
+		l := readLayout(&r)
+		if r.Bad() || n < 1 || n > uint64(h.Count-samples) {
 			return nil, corruptf("layouts of histograms do not parse")
 		}
 		samples += int(n)
@@ -41,47 +41,47 @@ func (b *Block) histHead() (*histHead, error) {
 	}
 	var lengths [maxMinis]uint64
 	for k := range h.minis() - 1 {
-		lengths[k] = r.uvarint()
+		lengths[k] = r.Uvarint()
 	}
 	for k := range h.minis() {
 		if k == h.minis()-1 {
-			lengths[k] = uint64(len(r.b))
+			lengths[k] = uint64(r.Len())
 		}
-		head.minis = append(head.minis, r.take(lengths[k]))
+		head.minis = append(head.minis, r.Take(lengths[k]))
 	}
-	if r.bad || samples != h.Count {
+	if r.Bad() || samples != h.Count {
 		return nil, corruptf("%d histograms in %d runs, want %d", samples, runs, h.Count)
 	}
 	return head, nil
 }
 
-func (r *reader) layout() (l layout) {
-	l.schema = int32(r.varint())
-	l.zeroThreshold = math.Float64frombits(r.uint64())
+func readLayout(r *codec.Reader) (l layout) {
+	l.schema = int32(r.Varint())
+	l.zeroThreshold = math.Float64frombits(r.Uint64())
 	for _, spans := range [2]*[]histogram.Span{&l.positive, &l.negative} {
-		n := r.count(2)
+		n := r.Count(2)
 		if n == 0 {
 			continue
 		}
 		*spans = make([]histogram.Span, n)
 		for i := range *spans {
-			offset, length := r.varint(), r.uvarint()
+			offset, length := r.Varint(), r.Uvarint()
 			if offset != int64(int32(offset)) || length > math.MaxUint32 {
-				r.fail()
+				r.Fail()
 			}
 			(*spans)[i] = histogram.Span{Offset: int32(offset), Length: uint32(length)}
 		}
 	}
-	positive, negative := r.uvarint(), r.uvarint()
+	positive, negative := r.Uvarint(), r.Uvarint()
 	if positive > MaxBuckets || negative > MaxBuckets {
-		r.fail()
+		r.Fail()
 		return l
 	}
 	l.nPositive, l.nNegative = int(positive), int(negative)
-	if n := r.count(8); n > 0 {
+	if n := r.Count(8); n > 0 {
 		l.custom = make([]float64, n)
 		for i := range l.custom {
-			l.custom[i] = math.Float64frombits(r.uint64())
+			l.custom[i] = math.Float64frombits(r.Uint64())
 		}
 	}
 	return l

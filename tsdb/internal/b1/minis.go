@@ -1,6 +1,10 @@
 package b1
 
-import "github.com/varvedb/varve/tsdb/internal/codec"
+import (
+	"encoding/binary"
+
+	"github.com/varvedb/varve/tsdb/internal/codec"
+)
 
 // The payload of LayoutMinis, behind start timestamps and exceptions:
 //
@@ -14,7 +18,7 @@ func (e *Encoder) appendMinis(dst []byte, h *Header, v *codec.Values) []byte {
 	if h.Domain == codec.NearTens {
 		ulps, _ = e.planner.Plan(v.Ulps, h.mini(), 1)
 		dst = append(dst, byte(ulps.Codec)|ulps.Order<<2, ulps.Table, ulps.Shift)
-		dst = appendVarint(dst, ulps.Centre)
+		dst = binary.AppendVarint(dst, ulps.Centre)
 	}
 	e.stream = e.stream[:0]
 	for k := range h.minis() {

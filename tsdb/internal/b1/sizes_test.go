@@ -96,13 +96,13 @@ var scaledShapes = []scaled{
 }
 
 // ourSize encodes blocks and returns the bytes of payloads and pages of headers.
-func ourSize(t testing.TB, e *Encoder, blocks [][]float64) int {
+func ourSize(t testing.TB, e *Encoder, blocks [][]float64, appendPage func([]byte, []Header) []byte) int {
 	size := 0
 	var headers []Header
 	offset := uint64(0)
 	flush := func() {
 		if len(headers) > 0 {
-			size += len(AppendPage(nil, headers))
+			size += len(appendPage(nil, headers))
 			headers = headers[:0]
 		}
 	}
@@ -151,7 +151,7 @@ func TestSizes(t *testing.T) {
 		xor := xorSize(t, blocks)
 		require.InEpsilon(t, shape.rival, float64(rival)/n, 0.02, shape.name)
 		with := float64(rival+rivalHeader*len(blocks)) / n
-		ours := float64(ourSize(t, e, blocks)) / n
+		ours := float64(ourSize(t, e, blocks, AppendPage)) / n
 		fmt.Fprintf(&out, "%-28s %8.3f %8.3f %8.3f %8.3f %8.3f %7.3f\n", shape.name, shape.rival, float64(rival)/n,
 			float64(formatOne(t, blocks))/n, float64(xor)/n, ours, ours/with)
 		require.Less(t, ours, with*shape.most, shape.name)
@@ -243,11 +243,42 @@ func TestSizeOfTSBS(t *testing.T) {
 		samples += len(v)
 	}
 	for _, mini := range []int{64, 128, 256, 512, 1024} {
-		size := float64(ourSize(t, NewEncoder(Options{MiniSamples: mini}), blocks)) / float64(samples)
+		size := float64(ourSize(t, NewEncoder(Options{MiniSamples: mini}), blocks, AppendPage)) / float64(samples)
 		t.Logf("%d series, mini-blocks of %4d: %.4f bytes/sample", len(series), mini, size)
 		if mini == 256 {
 			require.LessOrEqual(t, size, 0.305)
 		}
 	}
 	t.Logf("format 1: %.4f bytes/sample", float64(formatOne(t, blocks))/float64(samples))
+}
+
+// TestSizeOfShortBlocks holds what little blocks take, headers included.
+func TestSizeOfShortBlocks(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var series [][]float64
+	for range 128 {
+		series = append(series, scaledShapes[0].values(r)[:720])
+	}
+	f := func(name string, series [][]float64, n int, most float64) {
+		t.Helper()
+		var blocks [][]float64
+		for at := 0; at+n <= len(series[0]) && len(blocks) < 20*PageBlocks; at += n {
+			for _, v := range series {
+				blocks = append(blocks, v[at:at+n])
+			}
+		}
+		size := float64(ourSize(t, NewEncoder(Options{}), blocks, AppendSharedPage)) / float64(len(blocks)*n)
+		t.Logf("%s, %4d samples a block: %.4f bytes/sample", name, n, size)
+		require.LessOrEqual(t, size, most)
+	}
+	for _, n := range []int{30, 60, 120, 720} {
+		f("walk", series, n, 1)
+	}
+	if os.Getenv("VARVE_TSBS") == "" {
+		return
+	}
+	series = tsbsSeries(t)
+	for _, n := range []int{30, 60, 120, 720} {
+		f("tsbs", series, n, 1)
+	}
 }

@@ -65,27 +65,27 @@ func (c *Columns) Append(dst []byte, v []int64) []byte {
 // DecodeColumn fills dst, which is not empty, with the column that src begins
 // with, and returns what is behind it.
 func DecodeColumn(dst []int64, src []byte, s *Scratch) (rest []byte, ok bool) {
-	r := reader{b: src}
-	mode := r.byte()
+	r := NewReader(src)
+	mode := r.Byte()
 	p := Params{Codec: Codec(mode & 3), Order: mode >> 2 & 3}
 	if p.Codec >= Huff {
-		p.Table, p.Shift = r.byte(), r.byte()
+		p.Table, p.Shift = r.Byte(), r.Byte()
 	}
-	p.Centre = r.varint()
+	p.Centre = r.Varint()
 	divisor, base := int64(1), int64(0)
 	if mode&columnDivisor != 0 {
-		divisor, base = int64(r.uvarint()), int64(r.uvarint())
+		divisor, base = int64(r.Uvarint()), int64(r.Uvarint())
 	}
 	var start, slope int64
 	if p.Order > 0 {
-		start = r.varint()
+		start = r.Varint()
 	}
 	if p.Order > 1 {
-		slope = r.varint()
+		slope = r.Varint()
 	}
 	var stream []byte
 	if p.Codec != Zero {
-		stream = r.take(r.uvarint())
+		stream = r.Take(r.Uvarint())
 	}
 	if r.bad || !p.Valid() || mode >= columnDivisor<<1 {
 		return nil, false

@@ -55,21 +55,21 @@ func AppendExceptions(dst []byte, list []Exception) []byte {
 // DecodeExceptions appends the count exceptions that src begins with to dst and
 // returns what is behind them. Indexes ascend and are below n.
 func DecodeExceptions(dst []Exception, src []byte, count, n int) (list []Exception, rest []byte, ok bool) {
-	r := reader{b: src}
+	r := NewReader(src)
 	index := -1
 	for k := range count {
-		gap := r.uvarint()
+		gap := r.Uvarint()
 		if k > 0 && gap == 0 || gap >= uint64(n) {
 			return dst, nil, false
 		}
 		index = max(index, 0) + int(gap)
-		form := r.byte()
+		form := r.Byte()
 		var bits uint64
 		switch {
 		case form < exceptOther:
 			bits = exceptBits[form]
 		case form == exceptOther:
-			if b := r.take(8); b != nil {
+			if b := r.Take(8); b != nil {
 				bits = binary.LittleEndian.Uint64(b)
 			}
 		default:

@@ -45,15 +45,15 @@ func (c *FloatColumns) AppendFloats(dst []byte, v []float64) []byte {
 // DecodeFloats fills dst, which is not empty, with the column of floats that src
 // begins with, and returns what is behind it.
 func DecodeFloats(dst []float64, src []byte, s *Scratch) (rest []byte, ok bool) {
-	r := reader{b: src}
-	mode := r.byte()
+	r := NewReader(src)
+	mode := r.Byte()
 	domain, scale := Domain(mode&3), uint8(0)
 	if domain != Doubles {
-		scale = r.byte()
+		scale = r.Byte()
 	}
 	var exceptions []Exception
 	if mode&floatExceptions != 0 {
-		n := r.uvarint()
+		n := r.Uvarint()
 		if r.bad || n > uint64(Limit(len(dst))) {
 			return nil, false
 		}
