@@ -103,6 +103,18 @@ func requireMantissas(t *testing.T, b *Block, v []float64, i, n int) {
 	}
 }
 
+// TestLinesOfMinis encodes what is a line within each mini-block only.
+func TestLinesOfMinis(t *testing.T) {
+	e := NewEncoder(Options{})
+	for _, slope := range []int{0, 3} {
+		v := fill(1000, func(i int) float64 { return float64(i*slope + i/256*1000) })
+		b, _ := encoded(t, e, gridSpan(v))
+		got := make([]float64, len(v))
+		require.NoError(t, b.Floats(got, 0))
+		requireBits(t, v, got)
+	}
+}
+
 // TestNoAllocations holds reading to the buffers it was given.
 func TestNoAllocations(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

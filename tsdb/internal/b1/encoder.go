@@ -128,8 +128,9 @@ func (e *Encoder) appendFloats(dst []byte, h *Header, s *block.Span) []byte {
 	dst = codec.AppendExceptions(dst, v.Exceptions)
 	e.q = codec.Divide(e.q[:0], v.Ints, h.Divisor, h.Base)
 	var estimate int
-	h.Params, estimate = e.planner.Plan(e.q, h.mini(), 2)
-	if h.Params.Codec == codec.Zero && h.Params.Order < 2 && h.Domain != codec.NearTens {
+	e.planner.Short = h.Count < fewSamples
+	h.Params, estimate = e.planner.Plan(e.q, h.mini(), h.maxOrder())
+	if h.Params.Codec == codec.Zero && h.Domain != codec.NearTens && isLine(e.q, &h.Params) {
 		h.Layout = LayoutLinear
 		return dst
 	}
@@ -149,6 +150,31 @@ func (e *Encoder) appendFloats(dst []byte, h *Header, s *block.Span) []byte {
 	}
 	h.Layout = LayoutMinis
 	return e.appendMinis(dst, h, v)
+}
+
+// fewSamples is below how many samples a table for them alone does not pay.
+const fewSamples = 192
+
+// maxOrder leaves out order 2 where it would make a directory necessary.
+func (h *Header) maxOrder() uint8 {
+	if h.minis() == 1 {
+		return 1
+	}
+	return 2
+}
+
+// isLine tells whether First and Centre say all of q: also from one mini-block to
+// the next.
+func isLine(q []int64, p *codec.Params) bool {
+	if p.Order != 1 {
+		return p.Order == 0
+	}
+	for i := 1; i < len(q); i++ {
+		if q[i]-q[i-1] != p.Centre {
+			return false
+		}
+	}
+	return true
 }
 
 // From how many bits a value on mini-blocks are made longer, for directories to

@@ -146,6 +146,11 @@ func TestTablesComplete(t *testing.T) {
 		require.Equal(t, 1<<maxCode, sum, "table %d", id)
 		require.LessOrEqual(t, longest, maxCode)
 		require.Positive(t, tables[id]().length[tables[id]().escape])
+		emitted := 0
+		for _, step := range tables[id]().step {
+			emitted += int(step >> 9)
+		}
+		require.Equal(t, emitted, pace(tables[id]().length, tables[id]().width))
 	}
 	require.Equal(t, 2*singleTables, n)
 }

@@ -41,14 +41,18 @@ func planPack(r []int64) packPlan {
 	}
 	above, patchBytes := 0, 0
 	p.bytes = -1
-	for w := 64; w >= 0; w-- {
+	widest := 64
+	for widest > 0 && wide[widest] == 0 {
+		widest--
+	}
+	for w := widest; w >= 0; w-- {
 		cost := (len(r)*w+7)/8 + patchBytes
 		if p.bytes < 0 || cost <= p.bytes {
 			p.bytes, p.width, p.patches = cost, uint(w), above
 		}
 		above += wide[w]
 		patchBytes = 0
-		for v := w; v <= 64; v++ {
+		for v := w; v <= widest; v++ {
 			patchBytes += wide[v] * (1 + (v-w+7)/7)
 		}
 		if above > len(r)/8 {

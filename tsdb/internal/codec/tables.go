@@ -52,8 +52,6 @@ type table struct {
 	lookup [lookupSize]uint64
 	step   [lookupSize]uint16
 
-	pace int // symbols of all entries of lookup together: how fast it decodes
-
 	// Canonical decoding of one word: words by (length, number).
 	first  [maxCode + 2]uint32 // first code of a length
 	offset [maxCode + 2]uint32 // where its words begin in sorted
@@ -107,7 +105,6 @@ func newTable(lengths []byte) *table {
 	}
 	for x := range t.lookup {
 		t.lookup[x], t.step[x] = t.entry(uint64(x))
-		t.pace += int(t.step[x] >> 9)
 	}
 	return t
 }
