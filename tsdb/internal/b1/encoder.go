@@ -32,8 +32,15 @@ type Encoder struct {
 	columns  codec.Columns
 	times    codec.TimesCoder
 
-	floats, check []float64
-	q, part       []int64
+	floats, check []float64 // floats may be the caller's
+	room          []float64
+	ints          codec.Values // of spans that come as integers
+	coded         *codec.Values
+	q, part, wide []int64
+	decoded       []int64
+	runValues     []int64
+	runLengths    []int64
+	narrow        []int32
 	stream        []byte
 	dir           directory
 	block         Block
@@ -83,186 +90,12 @@ func (e *Encoder) Encode(dst, times []byte, h *Header, s *block.Span) (payload, 
 	}
 	h.Length = uint32(len(dst) - from)
 	h.CRC = crc32.Checksum(dst[from:], castagnoli)
-	if err := e.verify(h, dst[from:], s); err != nil {
+	err = e.verify(h, dst[from:], s)
+	e.floats, e.coded, e.ints = nil, nil, codec.Values{} // some may be the caller's
+	if err != nil {
 		return dst[:from], times[:timesFrom], err
 	}
 	return dst, times, nil
-}
-
-// verify decodes the block and compares it with what it was made of.
-func (e *Encoder) verify(h *Header, payload []byte, s *block.Span) error {
-	if err := h.Check(); err != nil {
-		return fmt.Errorf("encode block: verify: %w", err)
-	}
-	if err := e.block.OpenPayload(h, payload); err != nil {
-		return fmt.Errorf("encode block: verify: %w", err)
-	}
-	if s.Kind != block.KindFloat {
-		return e.verifyHistograms(s)
-	}
-	e.check = resize(e.check, s.Count)
-	if err := e.block.Floats(e.check, 0); err != nil {
-		return fmt.Errorf("encode block: verify: %w", err)
-	}
-	for i, x := range e.floats {
-		if math.Float64bits(x) != math.Float64bits(e.check[i]) {
-			return fmt.Errorf("encode block: verify: sample %d: got %x, want %x", i, math.Float64bits(e.check[i]), math.Float64bits(x))
-		}
-	}
-	return nil
-}
-
-func (e *Encoder) appendFloats(dst []byte, h *Header, s *block.Span) []byte {
-	e.floats = resize(e.floats, s.Count)
-	if s.Floats != nil {
-		copy(e.floats, s.Floats)
-	} else {
-		for i := range e.floats {
-			e.floats[i] = s.Float(i)
-		}
-	}
-	v := e.analyzer.Analyze(e.floats)
-	h.Domain, h.Scale, h.Exceptions = v.Domain, v.Scale, len(v.Exceptions)
-	h.Divisor, h.Base = codec.Divisor(v.Ints)
-	e.statistics(h, v)
-	dst = codec.AppendExceptions(dst, v.Exceptions)
-	e.q = codec.Divide(e.q[:0], v.Ints, h.Divisor, h.Base)
-	var estimate int
-	e.planner.Short = h.Count < fewSamples
-	h.Params, estimate = e.planner.Plan(e.q, h.mini(), h.maxOrder())
-	if h.Params.Codec == codec.Zero && h.Domain != codec.NearTens && isLine(e.q, &h.Params) {
-		h.Layout = LayoutLinear
-		return dst
-	}
-	switch {
-	case estimate > incompressible*s.Count:
-		h.MiniLog = maxMiniLog
-	case estimate > compressible*s.Count:
-		h.MiniLog = min(h.MiniLog+1, maxMiniLog)
-	}
-	estimate = estimate/8 + 5*h.minis()
-	if h.Domain != codec.NearTens {
-		if runs, ok := e.runs(v.Ints); ok && len(runs) < estimate {
-			h.Layout = LayoutRuns
-			h.Params, h.Divisor, h.Base = codec.Params{}, 1, 0
-			return append(dst, runs...)
-		}
-	}
-	h.Layout = LayoutMinis
-	return e.appendMinis(dst, h, v)
-}
-
-// fewSamples is below how many samples a table for them alone does not pay.
-const fewSamples = 192
-
-// maxOrder leaves out order 2 where it would make a directory necessary.
-func (h *Header) maxOrder() uint8 {
-	if h.minis() == 1 {
-		return 1
-	}
-	return 2
-}
-
-// isLine tells whether First and Centre say all of q: also from one mini-block to
-// the next.
-func isLine(q []int64, p *codec.Params) bool {
-	if p.Order != 1 {
-		return p.Order == 0
-	}
-	for i := 1; i < len(q); i++ {
-		if q[i]-q[i-1] != p.Centre {
-			return false
-		}
-	}
-	return true
-}
-
-// From how many bits a value on mini-blocks are made longer, for directories to
-// cost less than 1 %.
-const (
-	compressible   = 40
-	incompressible = 60
-)
-
-// runs returns the runs of equal numbers as two columns, if there are few.
-func (e *Encoder) runs(v []int64) ([]byte, bool) {
-	values, lengths := e.part[:0], []int64(nil)
-	for i, x := range v {
-		if i > 0 && x == v[i-1] {
-			lengths[len(lengths)-1]++
-			continue
-		}
-		if len(values) == len(v)/runRatio {
-			e.part = values
-			return nil, false
-		}
-		values, lengths = append(values, x), append(lengths, 1)
-	}
-	e.part = values
-	if len(values) < 2 {
-		return nil, false
-	}
-	e.stream = binary.AppendUvarint(e.stream[:0], uint64(len(values)))
-	e.stream = e.columns.Append(e.stream, values)
-	e.stream = e.columns.Append(e.stream, lengths[:len(lengths)-1])
-	return e.stream, true
-}
-
-// statistics fills those of h.
-func (e *Encoder) statistics(h *Header, v *codec.Values) {
-	of := func(i int) int64 { return v.Ints[i] }
-	if v.Domain == codec.NearTens {
-		of = func(i int) int64 { return nearOrdered(v.Ints[i], v.Ulps[i], v.Scale) }
-	}
-	h.First, h.Last = of(0), of(h.Count-1)
-	h.Min, h.Max = h.First, h.First
-	for i := range h.Count {
-		x := of(i)
-		h.Min, h.Max = min(h.Min, x), max(h.Max, x)
-	}
-	if v.Domain == codec.Decimals10 && narrow(h.Min, h.Max) {
-		h.Flags |= FlagNarrow
-	}
-	if intExact(h) {
-		h.Flags |= FlagIntExact
-		for _, x := range v.Ints {
-			h.Sum += x
-		}
-	}
-	if v.Special {
-		h.Flags |= FlagSpecial
-	}
-	for _, x := range v.Exceptions {
-		h.Flags |= FlagHasExc
-		if codec.IsStale(x.Bits) {
-			h.Flags |= FlagHasStale
-		}
-	}
-	e.resets(h)
-}
-
-// resets lists the values below the one before them.
-func (e *Encoder) resets(h *Header) {
-	for i := 1; i < h.Count; i++ {
-		if !(e.floats[i] < e.floats[i-1]) {
-			continue
-		}
-		if h.Resets == maxResets {
-			h.Resets, h.ResetAt = manyResets, [maxResets]uint16{}
-			return
-		}
-		h.ResetAt[h.Resets] = uint16(i)
-		h.Resets++
-	}
-	if h.Resets == 0 {
-		h.Flags |= FlagMonotonic
-	}
-}
-
-// nearOrdered is the double a decimal and a distance make, in the form of
-// codec.Ordered.
-func nearOrdered(m, ulps int64, scale uint8) int64 {
-	return codec.Ordered(math.Float64bits(codec.Decimal(m, scale)) + uint64(ulps))
 }
 
 var (

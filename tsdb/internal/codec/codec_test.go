@@ -3,6 +3,7 @@ package codec
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -153,6 +154,37 @@ func TestTablesComplete(t *testing.T) {
 		require.Equal(t, emitted, pace(tables[id]().length, tables[id]().width))
 	}
 	require.Equal(t, 2*singleTables, n)
+}
+
+// TestDivisor compares divisors and quotients with what dividing yields.
+func TestDivisor(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		d, base := 1+r.Int64N(1<<r.IntN(30)), r.Int64N(1<<40)-1<<39
+		v := list(1+r.IntN(50), func(int) int64 { return base + d*(r.Int64N(1<<20)-1<<19) })
+		s := Summarize(v)
+		want, sum, falls := int64(0), int64(0), 0
+		for i, x := range v {
+			for a, b := want, max(x-v[0], v[0]-x); ; a, b = b, a%b {
+				if b == 0 {
+					want = a
+					break
+				}
+			}
+			sum += x
+			if i > 0 && x < v[i-1] {
+				falls++
+			}
+		}
+		require.Equal(t, []int64{slices.Min(v), slices.Max(v), sum, int64(falls)}, []int64{s.Min, s.Max, s.Sum, int64(s.Falls)})
+		got, base := s.Divisor(v)
+		require.Equal(t, max(want, 1), got)
+		require.Contains(t, []int64{v[0] % got, v[0]%got + got, 0}, base)
+		for i, q := range Divide(nil, v, got, base) {
+			require.Equal(t, v[i], base+got*q)
+			require.Zero(t, (v[i]-base)%got)
+		}
+	}
 }
 
 func TestOrdered(t *testing.T) {

@@ -2,7 +2,6 @@ package codec
 
 import (
 	"encoding/binary"
-	"math/bits"
 )
 
 // A column is a run of integers that describes itself but for its length:
@@ -28,7 +27,8 @@ type Columns struct {
 
 // Append appends a column of at least one number.
 func (c *Columns) Append(dst []byte, v []int64) []byte {
-	divisor, base := Divisor(v)
+	sum := Summarize(v)
+	divisor, base := sum.Divisor(v)
 	q := v
 	if divisor > 1 {
 		c.q = Divide(c.q[:0], v, divisor, base)
@@ -95,65 +95,6 @@ func DecodeColumn(dst []int64, src []byte, s *Scratch) (rest []byte, ok bool) {
 	}
 	Multiply(dst, divisor, base)
 	return r.b, true
-}
-
-// Divisor returns the greatest divisor and the base, 0 <= base < divisor, such
-// that every number of v is base + divisor * q. For numbers beyond 2^53 only
-// powers of two are looked for. It is 1 for constants.
-func Divisor(v []int64) (divisor, base int64) {
-	g, first, differ := uint64(0), v[0], uint64(0)
-	far := false
-	for _, x := range v {
-		differ |= uint64(x ^ first)
-		far = far || x > maxMantissa || x < -maxMantissa
-	}
-	if differ == 0 {
-		return 1, 0
-	}
-	if far {
-		g = 1 << min(bits.TrailingZeros64(differ), 62)
-	} else {
-		for _, x := range v {
-			d := x - first
-			if g = gcd(g, uint64(max(d, -d))); g == 1 {
-				return 1, 0
-			}
-		}
-	}
-	divisor = int64(g)
-	base = first % divisor
-	if base < 0 {
-		base += divisor
-	}
-	return divisor, base
-}
-
-// gcd looks at the common case first: b is a multiple of a.
-func gcd(a, b uint64) uint64 {
-	if a != 0 && b%a == 0 {
-		return a
-	}
-	if a == 0 || b == 0 {
-		return a | b
-	}
-	shift := bits.TrailingZeros64(a | b)
-	a >>= bits.TrailingZeros64(a)
-	for b != 0 {
-		b >>= bits.TrailingZeros64(b)
-		if a > b {
-			a, b = b, a
-		}
-		b -= a
-	}
-	return a << shift
-}
-
-// Divide appends the q of every number of v = base + divisor * q.
-func Divide(dst, v []int64, divisor, base int64) []int64 {
-	for _, x := range v {
-		dst = append(dst, (x-base)/divisor)
-	}
-	return dst
 }
 
 // Multiply undoes Divide in place.

@@ -1,6 +1,9 @@
 package codec
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Domain is how values are said as integers. Numbers are part of the format.
 type Domain uint8
@@ -25,9 +28,12 @@ type Exception struct {
 // with more, all values are taken as they are.
 func Limit(n int) int { return 2 + n/32 }
 
+// GoodEnough is how many bits per value decimals may take to be preferred to
+// anything else at once.
+const GoodEnough = 20
+
 const (
 	exceptionBits = 60      // what an exception costs, about
-	goodEnough    = 20      // bits per value under which a decimal is taken at once
 	maxUlps       = 1 << 12 // the most that is taken as a sign of added up decimals
 	scaleSamples  = 64
 )
@@ -55,7 +61,7 @@ func (a *Analyzer) Analyze(v []float64) *Values {
 	best, least := (*Values)(nil), 0
 	if a.asDecimals(v) {
 		best, least = &a.decimal, a.cost(&a.decimal)
-		if least < goodEnough*len(v) {
+		if least < GoodEnough*len(v) {
 			return best
 		}
 	}
@@ -70,6 +76,11 @@ func (a *Analyzer) Analyze(v []float64) *Values {
 	}
 	return best
 }
+
+// Decimals says v, which is not empty, as decimals, if all but a few values are,
+// without a thought about how many bits they take. The result is valid until the
+// next call.
+func (a *Analyzer) Decimals(v []float64) (*Values, bool) { return &a.decimal, a.asDecimals(v) }
 
 func (a *Analyzer) cost(v *Values) int {
 	c := a.planner.Estimate(v.Ints, 2)
@@ -119,6 +130,9 @@ func isDecimal(x float64, scale uint8) bool { _, ok := Mantissa(x, scale); retur
 
 // asDecimals fills a.decimal if all but a few values are decimals.
 func (a *Analyzer) asDecimals(v []float64) bool {
+	if a.asWholes(v) {
+		return true
+	}
 	scale, ok := vote(v, isDecimal)
 	if !ok {
 		return false
@@ -137,20 +151,38 @@ func (a *Analyzer) asDecimals(v []float64) bool {
 	return a.decimalsOf(v, scale)
 }
 
+// asWholes is asDecimals for integers without exception.
+func (a *Analyzer) asWholes(v []float64) bool {
+	d := &a.decimal
+	d.reset(Decimals10, 0)
+	d.Ints = slices.Grow(d.Ints, len(v))[:len(v)]
+	for i, x := range v {
+		m := int64(x)
+		if math.Float64bits(float64(m)) != math.Float64bits(x) || m >= maxMantissa || m <= -maxMantissa {
+			return false
+		}
+		d.Ints[i] = m
+	}
+	return true
+}
+
+// decimalsOf fills a.decimal with decimals of one scale.
 func (a *Analyzer) decimalsOf(v []float64, scale uint8) bool {
 	d := &a.decimal
 	d.reset(Decimals10, scale)
-	previous, limit := int64(0), Limit(len(v))
+	d.Ints = slices.Grow(d.Ints, len(v))[:len(v)]
+	previous, limit, power := int64(0), Limit(len(v)), pow10[scale]
 	for i, x := range v {
-		m, ok := Mantissa(x, scale)
-		if !ok {
+		f := math.RoundToEven(x * power)
+		m := int64(f)
+		if !(math.Abs(f) < maxMantissa) || math.Float64bits(float64(m)/power) != math.Float64bits(x) {
 			if len(d.Exceptions) == limit {
 				return false
 			}
 			d.Exceptions = append(d.Exceptions, Exception{i, math.Float64bits(x)})
 			m = previous
 		}
-		d.Ints = append(d.Ints, m)
+		d.Ints[i] = m
 		previous = m
 	}
 	d.settle()

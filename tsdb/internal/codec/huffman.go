@@ -3,54 +3,7 @@ package codec
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 )
-
-// escapedBits is what one symbol costs behind an escape.
-func escapedBits(s int64) uint { return 6 + uint(max(1, bits.Len64(zigzag(s)))) }
-
-func writeEscaped(w *BitWriter, s int64) {
-	u := zigzag(s)
-	n := uint(max(1, bits.Len64(u)))
-	w.Write(uint64(n-1), 6)
-	w.Write(u, n)
-}
-
-// small tells whether s is a symbol.
-func small(s int64) bool { return uint64(s+symbolMax) < symbols }
-
-// writeSymbols codes s with t. A missing second half of a pair is zero.
-func writeSymbols(w *BitWriter, t *table, s []int64) {
-	if t.width == 1 {
-		for _, a := range s {
-			if small(a) {
-				k := a + symbolMax
-				w.Write(uint64(t.code[k]), uint(t.length[k]))
-				continue
-			}
-			w.Write(uint64(t.code[t.escape]), uint(t.length[t.escape]))
-			writeEscaped(w, a)
-		}
-		return
-	}
-	for len(s) > 0 {
-		a, b := s[0], int64(0)
-		if len(s) > 1 {
-			b = s[1]
-		}
-		s = s[min(2, len(s)):]
-		if small(a) && small(b) {
-			k := (a+symbolMax)*symbols + b + symbolMax
-			if t.length[k] > 0 {
-				w.Write(uint64(t.code[k]), uint(t.length[k]))
-				continue
-			}
-		}
-		w.Write(uint64(t.code[t.escape]), uint(t.length[t.escape]))
-		writeEscaped(w, a)
-		writeEscaped(w, b)
-	}
-}
 
 // laneRun is how many symbols are decoded at a time; laneBias is added to their
 // running sums, which so fit 16 bits without a sign.

@@ -47,65 +47,6 @@ func (p *Params) Valid() bool {
 	return p.Table == 0 && p.Shift == 0
 }
 
-// Coder appends streams. It is for one goroutine; the zero value is ready.
-type Coder struct {
-	residuals, symbols []int64
-}
-
-// Append appends the stream of v, which is not empty.
-func (c *Coder) Append(dst []byte, p *Params, v []int64) []byte {
-	c.residuals = appendResiduals(c.residuals[:0], p, v)
-	return c.appendResiduals(dst, p, c.residuals)
-}
-
-// appendResiduals appends those of v that p's streams hold.
-func appendResiduals(dst []int64, p *Params, v []int64) []int64 {
-	switch p.Order {
-	case 0:
-		for _, x := range v {
-			dst = append(dst, x-p.Centre)
-		}
-	case 1:
-		for i := 1; i < len(v); i++ {
-			dst = append(dst, v[i]-v[i-1]-p.Centre)
-		}
-	case 2:
-		for i := 2; i < len(v); i++ {
-			dst = append(dst, v[i]-2*v[i-1]+v[i-2]-p.Centre)
-		}
-	}
-	return dst
-}
-
-// appendResiduals appends residuals that Centre is already taken off from.
-func (c *Coder) appendResiduals(dst []byte, p *Params, r []int64) []byte {
-	if len(r) == 0 {
-		return dst
-	}
-	switch p.Codec {
-	case Pack:
-		return appendPacked(dst, r)
-	case Class:
-		return appendClasses(dst, r, int(p.Shift), tables[p.Table](), c.symbols)
-	case Huff:
-		c.symbols = c.symbols[:0]
-		for _, x := range r {
-			c.symbols = append(c.symbols, x>>p.Shift)
-		}
-		w := BitWriter{B: dst}
-		if p.Shift > 0 {
-			mask := maskOf(uint(p.Shift))
-			for _, x := range r {
-				w.Write(uint64(x)&mask, uint(p.Shift))
-			}
-		}
-		writeSymbols(&w, tables[p.Table](), c.symbols)
-		w.Flush()
-		return w.B
-	}
-	return dst
-}
-
 // Prefix tells whether Decode can stop before the end of a stream.
 func (p *Params) Prefix() bool { return p.Codec != Class }
 

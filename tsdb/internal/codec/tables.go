@@ -43,6 +43,7 @@ type table struct {
 	escape int // the word that is escape
 	length []uint8
 	code   []uint16 // first bit lowest
+	words  []word
 
 	// lookup and step have an entry for each value of the next lookupBits bits.
 	// lookup: the running sums of the symbols of all words that are complete
@@ -58,6 +59,9 @@ type table struct {
 	count  [maxCode + 2]uint32
 	sorted []uint16
 }
+
+// word is a code word above its length; 0 is none.
+type word uint32
 
 // tables are built when first used and never change.
 var tables = func() (out [Tables]func() *table) {
@@ -86,7 +90,7 @@ func tableLengths(id int) []byte {
 }
 
 func newTable(lengths []byte) *table {
-	t := &table{width: 1, escape: len(lengths) - 1, length: lengths, code: make([]uint16, len(lengths))}
+	t := &table{width: 1, escape: len(lengths) - 1, length: lengths, code: make([]uint16, len(lengths)), words: make([]word, len(lengths))}
 	if len(lengths) == pairWords {
 		t.width = 2
 	}
@@ -99,6 +103,7 @@ func newTable(lengths []byte) *table {
 			}
 			code := t.first[n] + t.count[n]
 			t.code[w] = bits.Reverse16(uint16(code)) >> (16 - n)
+			t.words[w] = word(t.code[w])<<8 | word(n)
 			t.count[n]++
 			t.sorted = append(t.sorted, uint16(w))
 		}
