@@ -354,6 +354,37 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestPageColumns names the form of columns and reads them back.
+func TestPageColumns(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	f := func(form byte, n int, at func(i int) int64) {
+		t.Helper()
+		v := make([]int64, n)
+		for i := range v {
+			v[i] = at(i)
+		}
+		var c columnCoder
+		b := c.append(nil, v)
+		require.Equal(t, form, b[0])
+		reader := codec.NewReader(b)
+		got := make([]int64, n)
+		cr := columnReader{r: &reader}
+		cr.read(got)
+		require.False(t, reader.Bad())
+		require.Zero(t, reader.Len())
+		require.Equal(t, v, got)
+	}
+	f(formZero, 128, func(int) int64 { return 0 })
+	f(0, 128, func(int) int64 { return math.MinInt64 })
+	f(0, 1, func(int) int64 { return -5 })
+	f(formDict, 128, func(int) int64 { return r.Int64N(5) << 40 })
+	f(formSparse, 128, func(i int) int64 { return int64(i/127) * -7 })
+	f(formSparse, 40, func(i int) int64 { return 1<<40 + int64(i/39)*7 })
+	f(formColumn, 128, func(int) int64 { return int64(r.NormFloat64() * 40) })
+	f(30, 128, func(i int) int64 { return r.Int64N(1<<30) - int64(i&1)<<20 })
+	f(64, 128, func(i int) int64 { return int64(r.Uint64()) })
+}
+
 // TestSharedChecksum reads blocks whose payloads share one.
 func TestSharedChecksum(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

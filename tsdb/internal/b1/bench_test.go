@@ -166,6 +166,40 @@ func asInts(t testing.TB, s *block.Span) *block.Span {
 	return &out
 }
 
+// BenchmarkPage writes and reads headers of blocks of 30 samples.
+func BenchmarkPage(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var headers []Header
+	e := NewEncoder(Options{})
+	for _, s := range shortSpans(scaledShapes[0].values(r), 30)[:PageBlocks] {
+		var h Header
+		payload, _, err := e.Encode(nil, nil, &h, s)
+		require.NoError(b, err)
+		if n := len(headers); n > 0 {
+			h.Offset = headers[n-1].Offset + uint64(headers[n-1].Length)
+		}
+		require.NotEmpty(b, payload)
+		headers = append(headers, h)
+	}
+	page := AppendSharedPage(nil, headers)
+	b.Run("append", func(b *testing.B) {
+		for b.Loop() {
+			page = AppendSharedPage(page[:0], headers)
+		}
+		b.ReportMetric(float64(len(page))/PageBlocks, "B/block")
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/PageBlocks, "ns/block")
+	})
+	b.Run("read", func(b *testing.B) {
+		for b.Loop() {
+			var err error
+			if headers, err = AppendHeaders(headers[:0], page); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/PageBlocks, "ns/block")
+	})
+}
+
 // BenchmarkDecode is B1 alone, for profiles.
 func BenchmarkDecode(b *testing.B) {
 	for _, shape := range scaledShapes {

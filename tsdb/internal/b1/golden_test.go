@@ -146,3 +146,52 @@ func requireGolden(t *testing.T, s *block.Span, page, payload, times []byte) {
 	require.NoError(t, b.Floats(values, 0))
 	requireBits(t, s.Floats, values)
 }
+
+// TestGoldenPages reads pages of many headers, with a checksum for each payload
+// and with one for all, as they were first written.
+func TestGoldenPages(t *testing.T) {
+	const file = "testdata/v1/pages.txt"
+	var headers []Header
+	offset := uint64(5)
+	for k := range 90 {
+		name := []string{"walk", "one", "constant", "runs", "walk", "walk"}[k%6]
+		text, err := os.ReadFile(filepath.Join("testdata", "v1", name+".hex"))
+		require.NoError(t, err)
+		line, _, _ := strings.Cut(string(text), "\n")
+		page, err := hex.DecodeString(line)
+		require.NoError(t, err)
+		list, err := AppendHeaders(nil, page)
+		require.NoError(t, err)
+		h := list[0]
+		h.Series, h.Offset, h.TimesRef, h.Length = uint32(k/3), offset, 0, uint32(20+k*k*7%13+k*k*k%17+k*29%11+k*k*k*k%19)
+		if k == 50 {
+			h.TimesRef = 1000
+		}
+		offset += uint64(h.Length)
+		headers = append(headers, h)
+	}
+	if *update {
+		out := fmt.Sprintf("%x\n%x\n", AppendPage(nil, headers), AppendSharedPage(nil, headers[60:]))
+		require.NoError(t, os.WriteFile(file, []byte(out), 0o644))
+	}
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for k, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		page, err := hex.DecodeString(line)
+		require.NoError(t, err)
+		got, err := AppendHeaders(nil, page)
+		require.NoError(t, err)
+		want := headers
+		if k == 1 {
+			want = headers[60:]
+			require.Positive(t, got[0].Run)
+		}
+		require.Len(t, got, len(want))
+		for i := range got {
+			if got[i].Run > 0 {
+				got[i].Run, got[i].Before, got[i].CRC = 0, 0, want[i].CRC
+			}
+		}
+		require.Equal(t, want, got)
+	}
+}

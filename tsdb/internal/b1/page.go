@@ -136,14 +136,16 @@ func appendPage(dst []byte, headers []Header, shared byte) []byte {
 	begin := len(dst)
 	dst = append(dst, Version, byte(len(headers)-1)|shared)
 	var c columnCoder
+	c.columns.Short = true
 	values := c.values[:len(headers)]
 	for i := range headers {
 		if headers[i].Run > 0 {
 			panic("b1: the checksum of a payload is that of more than it: call Alone")
 		}
 	}
+	none := new(Header)
 	for k, f := range fields {
-		before := &Header{}
+		before := none
 		for i := range headers {
 			values[i] = f.get(&headers[i], before)
 			before = &headers[i]
@@ -196,9 +198,10 @@ func AppendHeaders(dst []Header, page []byte) ([]Header, error) {
 	r := codec.NewReader(body[2:])
 	c := columnReader{r: &r}
 	values := c.values[:n]
+	none := new(Header)
 	for _, f := range fields {
 		c.read(values)
-		before := &Header{}
+		before := none
 		for i := range out {
 			f.set(&out[i], before, values[i])
 			before = &out[i]

@@ -19,6 +19,9 @@ const columnDivisor = 1 << 4
 
 // Columns appends columns. It is for one goroutine; the zero value is ready.
 type Columns struct {
+	// Short is for columns of some hundred numbers that must not take long.
+	Short bool
+
 	planner Planner
 	coder   Coder
 	q       []int64
@@ -34,6 +37,7 @@ func (c *Columns) Append(dst []byte, v []int64) []byte {
 		c.q = Divide(c.q[:0], v, divisor, base)
 		q = c.q
 	}
+	c.planner.Short = c.Short
 	p, _ := c.planner.Plan(q, max(len(q), 2), 2)
 	mode := byte(p.Codec) | p.Order<<2
 	if divisor > 1 {

@@ -31,7 +31,7 @@ type Planner struct {
 	piece  int        // numbers in each piece of the sample
 	size   int        // numbers in the sample
 
-	centres [2]int64 // medians of diffs
+	centres [3]int64 // about the middle of each of diffs
 
 	best Params
 	bits int
@@ -60,10 +60,8 @@ func (pl *Planner) Plan(v []int64, per int, maxOrder uint8) (Params, int) {
 	}
 	pl.bits = -1
 	d := pl.diffs[order]
-	p := Params{Order: order}
-	if order < 2 {
-		p.Centre = pl.centres[order]
-	} else {
+	p := Params{Order: order, Centre: pl.centres[order]}
+	if order == 2 || order == 0 && pl.Short {
 		p.Centre = pl.median(d)
 	}
 	pl.codecs(p, d, pl.piece-int(order))
@@ -114,10 +112,13 @@ func (pl *Planner) order(v []int64, per int, maxOrder uint8) (best uint8, least 
 	for o := uint8(0); o <= maxOrder && (o == 0 || len(pl.diffs[o]) > 0); o++ {
 		d := pl.diffs[o]
 		centre := int64(0) // there is no constant change of change for long
-		if o < 2 {
+		switch {
+		case o == 0 && pl.Short:
+			centre = d[len(d)/2] // the median, should it come to that
+		case o < 2:
 			centre = pl.median(d)
-			pl.centres[o] = centre
 		}
+		pl.centres[o] = centre
 		cost := int(o) * (16 + pl.size/16)
 		if pl.Short {
 			cost = bits.Len64(zigzag(centre)) + int(o)

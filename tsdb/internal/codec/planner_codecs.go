@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"slices"
 	"sync"
 )
 
@@ -9,12 +10,14 @@ import (
 const (
 	laneTables = 4
 	laneGroups = (singleTables + laneTables - 1) / laneTables
+	fewGroups  = (10 + laneTables - 1) / laneTables
 	pairKinds  = (symbols + 1) * (symbols + 1)
 )
 
 // tableCosts are the bits of every word of every table.
 type tableCosts struct {
 	singles [symbols + 1][laneGroups]uint64
+	few     [symbols + 1][fewGroups]uint64 // of fewTables
 	pairs   [singleTables][pairKinds]uint8 // without what the halves that are no symbols take
 	// slow is what decoding a symbol is worth, in 2^-16 bits: nothing at
 	// lookupEmit symbols a look-up, a sixteenth of a bit at half of that.
@@ -27,6 +30,11 @@ var costsOfTables = sync.OnceValue(func() *tableCosts {
 		lengths := tableLengths(id)
 		for s, l := range lengths {
 			c.singles[s][id/laneTables] |= uint64(l) << (16 * (id % laneTables))
+		}
+		if k := slices.Index(fewTables, uint8(id)); k >= 0 {
+			for s, l := range lengths {
+				c.few[s][k/laneTables] |= uint64(l) << (16 * (k % laneTables))
+			}
 		}
 		c.slow[id] = slowness(lengths, 1)
 		lengths = tableLengths(pairBase + id)
@@ -131,7 +139,7 @@ func (pl *Planner) huffs(p Params, r []int64, per int, class *[65]int) {
 		extra := pl.count(r, shift, half)
 		tried[k], cost[k] = p, pl.singles(p, len(r), extra)
 	}
-	if len(r) < fewNumbers {
+	if pl.Short || len(r) < fewNumbers {
 		return
 	}
 	for range min(count, 2) {
@@ -203,7 +211,11 @@ func (pl *Planner) class(p Params, class *[65]int, n int) {
 		}
 	}
 	p.Codec = Class
-	for origin := max(common-3, 1); origin <= min(common+3, 64); origin++ {
+	around := 3
+	if pl.Short {
+		around = 1
+	}
+	for origin := max(common-around, 1); origin <= min(common+around, 64); origin++ {
 		pl.high = [symbols + 1]int{}
 		extra := 0
 		for c, k := range class {
@@ -253,17 +265,34 @@ func (pl *Planner) countPairs(r []int64, shift uint8, half int64, per int) {
 
 // singleCosts fills costs with the bits of the code words of high in each table.
 func (pl *Planner) singleCosts() {
-	costs := costsOfTables()
 	var sum [laneGroups]uint64
+	costs := costsOfTables()
 	for s, k := range pl.high {
-		if k == 0 {
-			continue
-		}
-		row := &costs.singles[s]
-		for g := range sum {
-			sum[g] += row[g] * uint64(k)
+		if k > 0 {
+			for g, x := range &costs.singles[s] {
+				sum[g] += x * uint64(k)
+			}
 		}
 	}
+	pl.spread(sum[:])
+}
+
+// fewCosts is singleCosts for fewTables.
+func (pl *Planner) fewCosts() {
+	var sum [fewGroups]uint64
+	costs := costsOfTables()
+	for s, k := range pl.high {
+		if k > 0 {
+			for g, x := range &costs.few[s] {
+				sum[g] += x * uint64(k)
+			}
+		}
+	}
+	pl.spread(sum[:])
+}
+
+// spread fills costs with the lanes of sum.
+func (pl *Planner) spread(sum []uint64) {
 	for g, x := range sum {
 		c := (*[laneTables]int)(pl.costs[laneTables*g:])
 		c[0], c[1], c[2], c[3] = int(uint16(x)), int(uint16(x>>16)), int(uint16(x>>32)), int(x>>48)
@@ -273,21 +302,22 @@ func (pl *Planner) singleCosts() {
 // singles finds the best table for n high parts and extra bits beside them, and
 // returns what it costs.
 func (pl *Planner) singles(p Params, n, extra int) (least int) {
-	pl.singleCosts()
 	slow := &costsOfTables().slow
 	least = -1
-	try := func(id uint8) {
-		if cost := extra + pl.costs[id] + n*slow[id]>>16; least < 0 || cost < least {
+	try := func(id uint8, cost int) {
+		if cost += extra + n*slow[id]>>16; least < 0 || cost < least {
 			p.Table, least = id, cost
 		}
 	}
 	if pl.Short {
-		for _, id := range fewTables {
-			try(id)
+		pl.fewCosts()
+		for k, id := range fewTables {
+			try(id, pl.costs[k])
 		}
 	} else {
-		for id := range uint8(singleTables) {
-			try(id)
+		pl.singleCosts()
+		for id, cost := range pl.costs[:singleTables] {
+			try(uint8(id), cost)
 		}
 	}
 	pl.keep(p, least)
