@@ -147,7 +147,7 @@ func (pl *Planner) take(v []int64, per int, maxOrder uint8) {
 	}
 	for from := stride - pl.piece; from < len(v); from += stride {
 		part := v[from:min(from+pl.piece, len(v))]
-		if stride > pl.piece {
+		if len(v) > sampleWhole {
 			pl.size += len(part)
 		}
 		pl.diffs[0] = append(pl.diffs[0], part...)
