@@ -95,6 +95,7 @@ func (r *resolver) histograms() {
 		r.prev = h
 	}
 	r.span.Histograms, r.prevF = out, nil
+	r.span.dropSource()
 }
 
 func (r *resolver) floatHistograms() {
@@ -107,6 +108,7 @@ func (r *resolver) floatHistograms() {
 		r.prevF = h
 	}
 	r.span.FloatHistograms, r.prev = out, nil
+	r.span.dropSource()
 }
 
 // resolveHint returns h, or a copy of it that says that it does not follow a

@@ -145,6 +145,9 @@ func (m *merged) gather() bool {
 		if m.own.len() > 0 && m.own.kind != h.rest.Kind {
 			break
 		}
+		if m.err = h.rest.Load(); m.err != nil {
+			return false
+		}
 		t := h.rest.MinT()
 		m.own.add(&h.rest, m.stranger(first))
 		m.dropLosers(first, t)
@@ -230,10 +233,12 @@ func (s *Span) forgetHint() {
 	switch s.Kind {
 	case KindHistogram:
 		if h := withoutHint(s.Histograms[0]); h != s.Histograms[0] {
+			s.dropSource()
 			s.Histograms = append([]*histogram.Histogram{h}, s.Histograms[1:]...)
 		}
 	case KindFloatHistogram:
 		if h := withoutFloatHint(s.FloatHistograms[0]); h != s.FloatHistograms[0] {
+			s.dropSource()
 			s.FloatHistograms = append([]*histogram.FloatHistogram{h}, s.FloatHistograms[1:]...)
 		}
 	}

@@ -45,6 +45,10 @@ func (k Kind) String() string {
 // All slices belong to the Cursor that handed the span out: they are valid
 // until its next call of Next and must not be modified. The histograms they
 // point to stay valid and are never changed by anyone.
+//
+// A span may have a Source, its stored form, which answers Stat without values;
+// it follows the span through copies and Slice. See Load for spans without
+// values.
 type Span struct {
 	Kind  Kind
 	Count int // number of samples, at least 1
@@ -61,6 +65,9 @@ type Span struct {
 	FloatHistograms []*histogram.FloatHistogram
 
 	StartTimes []int64
+
+	source Source // nil if the samples have no stored form of their own
+	from   int    // the sample of source that is the first of the span
 }
 
 // Time returns the time of sample i in milliseconds.
@@ -119,6 +126,7 @@ func (s *Span) Slice(i, j int) Span {
 	out := *s
 	out.Count = j - i
 	out.Start = s.Start + int64(i)*s.Step
+	out.from = s.from + i
 	if s.Times != nil {
 		out.Times = s.Times[i:j]
 	}
@@ -171,6 +179,9 @@ const (
 	StatMax
 	StatFirst
 	StatLast
+	// StatIncrease is what a counter grew by: the last value less the first,
+	// plus, in time order, each value that a smaller one follows.
+	StatIncrease
 )
 
 // maxExact bounds integers whose sums are exact in a float64, in any order.
@@ -179,14 +190,18 @@ const maxExact = 1 << 53
 // Stat returns a statistic over the samples [i, j) of a float span and whether
 // it is exact: equal, bit for bit, to what decoding the samples and computing
 // it in time order gives. Only an exact value may be used; on false the caller
-// decodes. j > i.
+// decodes. j > i. A span without values answers as far as its source does.
 func (s *Span) Stat(op StatOp, i, j int) (value float64, exact bool) {
 	if s.Kind != KindFloat || i >= j {
 		return 0, false
 	}
-	switch op {
-	case StatCount:
+	if op == StatCount {
 		return float64(j - i), true
+	}
+	if value, exact := s.askSource(op, i, j); exact || !s.Loaded() {
+		return value, exact
+	}
+	switch op {
 	case StatFirst:
 		return s.Float(i), true
 	case StatLast:
@@ -195,6 +210,8 @@ func (s *Span) Stat(op StatOp, i, j int) (value float64, exact bool) {
 		return s.exactSum(i, j)
 	case StatMin, StatMax:
 		return s.extreme(op, i, j)
+	case StatIncrease:
+		return s.increase(i, j)
 	}
 	return 0, false
 }

@@ -1,0 +1,101 @@
+package block
+
+import "math"
+
+// Source is the stored form of the samples of a span, which knows statistics of
+// them without their values. It is as short-lived as the slices of the span.
+type Source interface {
+	// Stat is Span.Stat over the samples [i, j) of the source.
+	Stat(op StatOp, i, j int) (value float64, exact bool)
+	// Load fills the values and start timestamps of the samples of s, of which
+	// the first is sample i of the source. Loading further spans of one source
+	// leaves those loaded before as they are.
+	Load(s *Span, i int) error
+}
+
+// SetSource attaches the stored form of s: its first sample is sample i there. A
+// float span with a source may have no values yet, see Load.
+func (s *Span) SetSource(src Source, i int) { s.source, s.from = src, i }
+
+// Source returns what SetSource was given, i moved along by Slice; nil where
+// there is no stored form or the samples were changed since.
+func (s *Span) Source() (src Source, i int) { return s.source, s.from }
+
+// dropSource is for those who change samples.
+func (s *Span) dropSource() { s.source, s.from = nil, 0 }
+
+// Loaded tells whether the values of s are at hand. All spans are loaded but for
+// those of cursors that say otherwise.
+func (s *Span) Loaded() bool {
+	return s.source == nil || s.Kind != KindFloat || s.Floats != nil || s.Ints32 != nil || s.Ints64 != nil
+}
+
+// Load makes the values of s and its start timestamps available, which must be
+// called on a span that is not Loaded before either is looked at. Count, times
+// and Stat do without. On a loaded span it does nothing. Errors are those of
+// reading: damage is a *CorruptionError.
+func (s *Span) Load() error {
+	if s.Loaded() {
+		return nil
+	}
+	return s.source.Load(s, s.from)
+}
+
+// LoadAll makes a cursor that hands out loaded spans only.
+func LoadAll(c Cursor) Cursor { return &loading{cursor: c} }
+
+type loading struct {
+	cursor Cursor
+	span   Span
+	err    error
+}
+
+func (c *loading) Span() *Span { return &c.span }
+
+func (c *loading) Err() error {
+	if c.err != nil {
+		return c.err
+	}
+	return c.cursor.Err()
+}
+
+func (c *loading) Next() bool {
+	if c.err != nil || !c.cursor.Next() {
+		return false
+	}
+	c.span = *c.cursor.Span()
+	c.err = c.span.Load()
+	return c.err == nil
+}
+
+// fewSamples is up to how many samples looking at them costs less than asking
+// the source.
+const fewSamples = 64
+
+// askSource asks the source for a statistic where that is worth it.
+func (s *Span) askSource(op StatOp, i, j int) (value float64, exact bool) {
+	if s.source == nil || s.Loaded() && (j-i <= fewSamples || op == StatFirst || op == StatLast) {
+		return 0, false
+	}
+	return s.source.Stat(op, s.from+i, s.from+j)
+}
+
+// increase adds what a counter grew by.
+func (s *Span) increase(i, j int) (float64, bool) {
+	before := s.Float(i)
+	value := s.Float(j-1) - before
+	if math.IsNaN(before) {
+		return 0, false
+	}
+	for k := i + 1; k < j; k++ {
+		v := s.Float(k)
+		if math.IsNaN(v) {
+			return 0, false
+		}
+		if v < before {
+			value += before
+		}
+		before = v
+	}
+	return value, true
+}
