@@ -1,0 +1,184 @@
+package b1
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+	"sort"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/codec"
+)
+
+// Rows is a page of headers that was opened: what is looked at to find a block is
+// unpacked, the rest is packed anew, so that a header can be had by itself. It
+// takes some 60 bytes for a block where a Header takes 200. It may be read by
+// many goroutines.
+type Rows struct {
+	columns []rowColumn
+	packed  []byte
+	rows    []row
+	run     uint32 // length of all payloads if they share a checksum, else 0
+}
+
+// row is what finding a block takes.
+type row struct {
+	series     uint32
+	length     uint32
+	count      uint16
+	offset     uint64
+	minT, maxT int64
+}
+
+// rowColumn is a column of Rows: number k is low plus width bits of packed.
+type rowColumn struct {
+	low   int64
+	width uint8
+	bit   uint32 // of the first number
+}
+
+func (p *Rows) at(column, k int) int64 {
+	c := &p.columns[column]
+	return c.low + int64(codec.Bits(p.packed, uint(c.bit)+uint(k)*uint(c.width), uint(c.width)))
+}
+
+// Indexes in fields of what a row holds.
+const (
+	fieldSeries = 0
+	fieldLength = 1
+	fieldOffset = 2
+	fieldCount  = 5
+	fieldMaxT   = 8 // the times begin behind the count and end here
+)
+
+// OpenRows opens a page as AppendPage made it, to which it does not refer. Errors
+// are those of AppendHeaders, but for what Check refuses: that comes with Header.
+func OpenRows(page []byte) (*Rows, error) {
+	body, n, err := checkPage(page)
+	if err != nil {
+		return nil, err
+	}
+	p := &Rows{columns: make([]rowColumn, len(fields)), rows: make([]row, n), packed: make([]byte, 0, len(page))}
+	r := codec.NewReader(body)
+	c := columnReader{r: &r}
+	headers := make([]Header, n)
+	for f := range fields {
+		c.read(c.values[:n])
+		p.pack(f, c.values[:n])
+		if f > fieldOffset && f < fieldCount || f > fieldMaxT {
+			continue
+		}
+		before := &Header{}
+		for k := range headers {
+			fields[f].set(&headers[k], before, c.values[k])
+			before = &headers[k]
+		}
+	}
+	if r.Bad() || r.Len() > 0 {
+		return nil, corruptf("page of headers: columns do not parse")
+	}
+	for k := range headers {
+		h := &headers[k]
+		if h.Count < 1 || h.Count > MaxSamples {
+			return nil, corruptf("page of headers: block %d of %d samples", k, h.Count)
+		}
+		h.CRC = uint32(p.at(fieldCRC, k))
+		p.rows[k] = row{h.Series, h.Length, uint16(h.Count), h.Offset, h.MinT, h.MaxT}
+	}
+	if page[1]&pageShared != 0 {
+		if !share(headers) {
+			return nil, corruptf("page of headers: payloads cannot share a checksum")
+		}
+		p.run = headers[0].Run
+	}
+	return p, nil
+}
+
+// pack keeps a column.
+func (p *Rows) pack(column int, v []int64) {
+	low, high := v[0], v[0]
+	for _, x := range v {
+		low, high = min(low, x), max(high, x)
+	}
+	c := &p.columns[column]
+	c.low, c.width, c.bit = low, uint8(bits.Len64(uint64(high)-uint64(low))), uint32(8*len(p.packed))
+	if c.width == 0 {
+		return
+	}
+	var above [PageBlocks]uint64
+	for k, x := range v {
+		above[k] = uint64(x) - uint64(low)
+	}
+	p.packed = codec.AppendBits(p.packed, above[:len(v)], uint(c.width))
+}
+
+// checkPage compares version and checksum of a page.
+func checkPage(page []byte) (columns []byte, n int, err error) {
+	if len(page) < 2+4 {
+		return nil, 0, corruptf("page of headers: %d bytes", len(page))
+	}
+	body := page[:len(page)-4]
+	if got, want := crc32.Checksum(body, castagnoli), binary.LittleEndian.Uint32(page[len(body):]); got != want {
+		return nil, 0, corruptf("page of headers: checksum %08x, want %08x", got, want)
+	}
+	if body[0] > Version {
+		return nil, 0, fmt.Errorf("page of headers: version %d: %w", body[0], block.ErrVersion)
+	}
+	if body[0] == 0 {
+		return nil, 0, corruptf("page of headers: version 0")
+	}
+	return body[2:], int(body[1]&^pageShared) + 1, nil
+}
+
+// Len returns the number of blocks.
+func (p *Rows) Len() int { return len(p.rows) }
+
+// Series returns that of block k.
+func (p *Rows) Series(k int) uint32 { return p.rows[k].series }
+
+// Count returns the samples of block k.
+func (p *Rows) Count(k int) int { return int(p.rows[k].count) }
+
+// Times returns the first and last time of block k.
+func (p *Rows) Times(k int) (mint, maxt int64) { return p.rows[k].minT, p.rows[k].maxT }
+
+// Place returns where the payload of block k is.
+func (p *Rows) Place(k int) (offset uint64, length uint32) {
+	return p.rows[k].offset, p.rows[k].length
+}
+
+// Find returns which blocks are of a series, if the series of the page ascend.
+func (p *Rows) Find(series uint32) (begin, end int) {
+	begin = sort.Search(len(p.rows), func(k int) bool { return p.rows[k].series >= series })
+	for end = begin; end < len(p.rows) && p.rows[end].series == series; {
+		end++
+	}
+	return begin, end
+}
+
+// Header sets h to that of block k. A header that Check refuses is an error.
+func (p *Rows) Header(k int, h *Header) error {
+	var before Header
+	if k > 0 {
+		b := &p.rows[k-1]
+		before = Header{Series: b.series, Length: b.length, Offset: b.offset}
+	}
+	*h = Header{}
+	for f := range fields {
+		fields[f].set(h, &before, p.at(f, k))
+	}
+	if p.run > 0 {
+		h.Run, h.Before = p.run, uint32(h.Offset-p.rows[0].offset)
+	}
+	if err := h.Check(); err != nil {
+		return fmt.Errorf("page of headers: block %d: %w", k, err)
+	}
+	return nil
+}
+
+// Size returns the memory that p holds, in bytes.
+func (p *Rows) Size() int {
+	const perRow, perColumn = 40, 16
+	return len(p.packed) + perRow*len(p.rows) + perColumn*len(p.columns)
+}
