@@ -32,7 +32,7 @@ const depsRules = `
 	# Memory: no file, no log, no part.
 	tsdb/internal/block < tsdb/internal/head;
 
-	# The blocks to come.
+	# Blocks.
 	NONE < tsdb/internal/codec;
 	tsdb/internal/codec, tsdb/internal/block < tsdb/internal/b1;
 
@@ -46,7 +46,7 @@ const depsRules = `
 
 	# Immutable files, from the bottom up.
 	tsdb/internal/block < tsdb/internal/index/section < tsdb/internal/index;
-	tsdb/internal/index, tsdb/internal/vfs < tsdb/internal/part < tsdb/internal/merge;
+	tsdb/internal/b1, tsdb/internal/index, tsdb/internal/vfs < tsdb/internal/part < tsdb/internal/merge;
 
 	# Prometheus' chunks out of spans.
 	tsdb/internal/block < tsdb/chunks;

@@ -121,10 +121,9 @@ func BenchmarkReadOne(b *testing.B) {
 	fs := vfs.NewMem()
 	writePart(b, fs, "a", WriterOptions{}, tsbs(100, 30))
 	p := openPart(b, fs, "a")
-	_, err := p.Index()
-	require.NoError(b, err)
+	g := groupsOf(b, p)
 	for b.Loop() {
-		p.cache.mu.pages = nil
+		g.pages.mu.entries, g.pages.mu.ring, g.pages.mu.bytes = nil, nil, 0
 		c := p.Cursor(500, math.MinInt64, math.MaxInt64)
 		require.True(b, c.Next())
 	}

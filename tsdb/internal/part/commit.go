@@ -70,45 +70,18 @@ func (w *Writer) commitExemplars() error {
 }
 
 func (w *Writer) commitData() error {
-	w.pages.flush()
-	w.times.pages.flush()
+	w.groups.flush()
 	var s section.Writer
-	var out []byte
-	var err error
-	begin := w.data.offset
-	put := func(id uint64, content []byte) {
-		if err == nil {
-			out, err = s.Append(out, begin, id, content)
-		}
+	out, err := s.Append(nil, w.data.offset, secGroups, w.groups.table(w.meta.minSample))
+	if err == nil {
+		out, err = s.Append(out, w.data.offset, secMeta, appendMeta(nil, &w.meta))
 	}
-	put(secPages, w.pages.table())
-	put(secTimes, w.times.pages.table())
-	put(secBlocks, w.blockTable())
-	put(secSeries, section.AppendTable(nil, section.Column{Values: w.blockEnd, Running: true}))
-	put(secMeta, appendMeta(nil, &w.meta))
 	if err != nil {
 		return err
 	}
 	w.data.write(s.AppendFooter(out, dataFormat))
 	w.meta.Bytes += uint64(w.data.offset)
 	return w.data.finish()
-}
-
-func (p *pageWriter) table() []byte {
-	return section.AppendTable(nil, section.Column{Values: p.offsets, Running: true}, section.Column{Values: p.lengths})
-}
-
-func (w *Writer) blockTable() []byte {
-	n := len(w.blockPage)
-	minT, span := make([]uint64, n), make([]uint64, n)
-	for i := range n {
-		minT[i] = uint64(w.blockMinT[i] - w.meta.minSample)
-		span[i] = uint64(w.blockMaxT[i] - w.blockMinT[i])
-	}
-	return section.AppendTable(nil,
-		section.Column{Values: w.blockPage, Running: true}, section.Column{Values: w.blockInner},
-		section.Column{Values: minT}, section.Column{Values: span},
-		section.Column{Values: w.blockCount}, section.Column{Values: w.blockKind})
 }
 
 // errAborted is what a Writer says that was given up.

@@ -42,24 +42,10 @@ func (p *Part) Dump(out io.Writer, samples bool) error {
 	return w.Flush()
 }
 
-// dumpSeries prints the blocks of a series; damage is printed in their place.
+// dumpSeries prints the blocks and exemplars of a series; damage is printed in
+// their place.
 func (p *Part) dumpSeries(w io.Writer, l *loaded, series uint32, samples bool) {
-	c := &cursor{p: p, l: l}
-	begin, end := l.rows(series)
-	for row := begin; row < end; row++ {
-		mint, maxt := p.blockTimes(l, row)
-		number := l.blocks.At(columnPage, row)
-		fmt.Fprintf(w, "  block\t%s\t%d samples\t%s to %s\tpage at %d for %d\tnumber %d\n", block.Kind(l.blocks.At(columnKind, row)), l.blocks.At(columnCount, row),
-			stamp(mint), stamp(maxt), l.pages.At(columnOffset, int(number)), l.pages.At(columnLength, int(number)), l.blocks.At(columnInner, row))
-		if !samples {
-			continue
-		}
-		if err := c.read(row); err != nil {
-			fmt.Fprintf(w, "    damaged: %v\n", err)
-			continue
-		}
-		dumpSpan(w, &c.span)
-	}
+	l.samples.dump(w, series, samples)
 	if !samples {
 		return
 	}

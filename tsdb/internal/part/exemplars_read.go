@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 
+	"github.com/prometheus/prometheus/model/exemplar"
+
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index/section"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
@@ -57,4 +59,35 @@ func (p *Part) checkExemplars(f vfs.File) (*exemplarFile, error) {
 		return nil, &block.CorruptionError{Offset: e.sections.Offset(secExemplarTable), Cause: errors.New("exemplars of series that are not there")}
 	}
 	return e, nil
+}
+
+// Exemplars returns the exemplars of a series with times inside [mint, maxt], in
+// the order they were added; their labels are copies.
+func (p *Part) Exemplars(series uint32, mint, maxt int64) ([]exemplar.Exemplar, error) {
+	if p.meta.Exemplars == 0 {
+		return nil, nil
+	}
+	f, err := p.openExemplars()
+	if err != nil {
+		return nil, err
+	}
+	id, ok := f.find(series)
+	if !ok {
+		return nil, nil
+	}
+	chunk, err := f.sections.Read(id)
+	if err != nil {
+		return nil, p.locate(ExemplarFile, err)
+	}
+	list, err := parseExemplars(chunk, series)
+	if err != nil {
+		return nil, p.corrupt(ExemplarFile, f.sections.Offset(id), err)
+	}
+	out := list[:0]
+	for _, e := range list {
+		if e.Ts >= mint && e.Ts <= maxt {
+			out = append(out, e)
+		}
+	}
+	return out, nil
 }

@@ -4,21 +4,34 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"path"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index"
-	"github.com/varvedb/varve/tsdb/internal/index/section"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
 // loaded is what a part reads at first use.
 type loaded struct {
-	index  *index.Segment
-	pages  section.Table
-	times  section.Table
-	blocks section.Table
-	series section.Table
+	index   *index.Segment
+	samples samples
+}
+
+// samples finds and reads the blocks of a part: tables for format 1, groups for
+// the formats since. Series are below Meta.Series.
+type samples interface {
+	// bounds returns the first and last time of a series; ok is false without
+	// samples.
+	bounds(series uint32) (mint, maxt int64, ok bool)
+	// overlap is Part.Overlap.
+	overlap(series []uint32, mint, maxt int64) ([]uint32, error)
+	// cursor is Part.Cursor, or Part.Spans if lazy is set.
+	cursor(series uint32, mint, maxt int64, lazy bool) block.Cursor
+	// verify decodes all blocks and reports damage.
+	verify(report func(Problem)) error
+	// dump prints the blocks of a series, damage in their place.
+	dump(w io.Writer, series uint32, samples bool)
 }
 
 func (p *Part) load() (*loaded, error) {
@@ -31,21 +44,14 @@ func (p *Part) load() (*loaded, error) {
 	if err := p.loadIndex(l); err != nil {
 		return nil, err
 	}
-	for _, t := range []struct {
-		id      uint64
-		table   *section.Table
-		columns int
-	}{{secPages, &l.pages, 2}, {secTimes, &l.times, 2}, {secBlocks, &l.blocks, 6}, {secSeries, &l.series, 1}} {
-		b, err := p.sections.Read(t.id)
-		if err != nil {
-			return nil, p.locate(DataFile, err)
-		}
-		if *t.table, err = section.OpenTable(b, t.columns); err == nil {
-			err = p.check(l, t.id)
-		}
-		if err != nil {
-			return nil, p.corrupt(DataFile, p.sections.Offset(t.id), err)
-		}
+	var err error
+	if p.meta.Format == 1 {
+		l.samples, err = loadTables(p)
+	} else {
+		l.samples, err = loadGroups(p)
+	}
+	if err != nil {
+		return nil, err
 	}
 	p.mu.loaded = l
 	return l, nil
@@ -95,93 +101,4 @@ func (p *Part) openFile(name string, size uint64) (vfs.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// check verifies I1 to I3 of one table; the ones before it hold.
-func (p *Part) check(l *loaded, id uint64) error {
-	switch id {
-	case secPages:
-		return p.checkPages(&l.pages)
-	case secTimes:
-		return p.checkPages(&l.times)
-	case secBlocks:
-		return p.checkBlocks(l)
-	}
-	return p.checkSeries(l)
-}
-
-func (p *Part) checkPages(t *section.Table) error {
-	end := uint64(p.sections.SectionsBegin())
-	if uint64(t.Rows()) > end {
-		return fmt.Errorf("%d pages in %d bytes", t.Rows(), end)
-	}
-	for i := range t.Rows() {
-		if offset, length := t.At(columnOffset, i), t.At(columnLength, i); offset < section.HeaderSize || offset > end || length > end-offset {
-			return fmt.Errorf("page %d reaches from %d for %d bytes, beyond %d", i, offset, length, end)
-		}
-	}
-	return nil
-}
-
-func (p *Part) checkBlocks(l *loaded) error {
-	if uint64(l.blocks.Rows()) > p.meta.Samples {
-		return fmt.Errorf("%d blocks with %d samples", l.blocks.Rows(), p.meta.Samples)
-	}
-	if l.blocks.Rows() > 0 && (l.pages.Rows() == 0 || !l.blocks.Ascends(columnPage, uint64(l.pages.Rows()-1))) {
-		return fmt.Errorf("blocks lie beyond the last of %d pages", l.pages.Rows())
-	}
-	samples := uint64(0)
-	reach := uint64(p.meta.MaxT - p.meta.minSample)
-	for i := range l.blocks.Rows() {
-		begin, span := l.blocks.At(columnMinT, i), l.blocks.At(columnSpan, i)
-		if begin > reach || span > reach-begin {
-			return fmt.Errorf("block %d reaches beyond the last time of the part", i)
-		}
-		count, kind := l.blocks.At(columnCount, i), l.blocks.At(columnKind, i)
-		if count < 1 || count > block.MaxSamples || kind < uint64(block.KindFloat) || kind > uint64(block.KindFloatHistogram) {
-			return fmt.Errorf("block %d has %d samples of kind %d", i, count, kind)
-		}
-		samples += count
-	}
-	if samples != p.meta.Samples {
-		return fmt.Errorf("samples: got %d, want %d", samples, p.meta.Samples)
-	}
-	return nil
-}
-
-func (p *Part) checkSeries(l *loaded) error {
-	if uint64(l.series.Rows()) != p.meta.Series {
-		return fmt.Errorf("series: got %d, want %d", l.series.Rows(), p.meta.Series)
-	}
-	if !l.series.Ascends(columnBlockEnd, uint64(l.blocks.Rows())) {
-		return errors.New("blocks of a series reach beyond the table")
-	}
-	begin := 0
-	for i := range l.series.Rows() {
-		end := int(l.series.At(columnBlockEnd, i))
-		for row := begin + 1; row < end; row++ {
-			if l.blocks.At(columnMinT, row) <= l.blocks.At(columnMinT, row-1)+l.blocks.At(columnSpan, row-1) {
-				return fmt.Errorf("block %d of series %d overlaps the one before", row, i)
-			}
-		}
-		begin = end
-	}
-	if begin != l.blocks.Rows() {
-		return fmt.Errorf("blocks: got %d with a series, want %d", begin, l.blocks.Rows())
-	}
-	return nil
-}
-
-// rows returns which blocks belong to a series.
-func (l *loaded) rows(series uint32) (begin, end int) {
-	if series > 0 {
-		begin = int(l.series.At(columnBlockEnd, int(series)-1))
-	}
-	return begin, int(l.series.At(columnBlockEnd, int(series)))
-}
-
-// blockTimes returns the first and last time of a block.
-func (p *Part) blockTimes(l *loaded, row int) (mint, maxt int64) {
-	mint = p.meta.minSample + int64(l.blocks.At(columnMinT, row))
-	return mint, mint + int64(l.blocks.At(columnSpan, row))
 }

@@ -11,12 +11,13 @@ import (
 
 // Version is the version of parts this package writes, the newest it reads.
 //
-// History: 1 pages of format 1, tables, one index segment.
-const Version = 1
+// History: 1 pages of format 1, tables, one index segment; 2 groups of blocks in
+// format B1.
+const Version = 2
 
 var (
 	dataFormat     = section.Format{Magic: "VPRT", Version: Version}
-	exemplarFormat = section.Format{Magic: "VEXM", Version: Version}
+	exemplarFormat = section.Format{Magic: "VEXM", Version: 1}
 )
 
 // Names of the files in a part.
@@ -26,13 +27,15 @@ const (
 	ExemplarFile = "exemplars"
 )
 
-// Ids of the sections of the data file and of the columns of their tables.
+// Ids of the sections of the data file and of the columns of the tables of
+// format 1.
 const (
 	secPages  = 1
 	secTimes  = 2
 	secBlocks = 3
 	secSeries = 4
 	secMeta   = 5
+	secGroups = 6
 
 	columnOffset = 0
 	columnLength = 1

@@ -3,7 +3,6 @@ package part
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path"
 	"sync"
@@ -22,7 +21,6 @@ type Part struct {
 	data     vfs.File
 	sections *section.File
 	meta     *meta
-	cache    pageCache
 
 	mu struct {
 		sync.Mutex
@@ -104,13 +102,10 @@ func (p *Part) SeriesRange(series uint32) (mint, maxt int64) {
 	if err != nil {
 		return math.MaxInt64, math.MinInt64
 	}
-	begin, end := l.rows(series)
-	if begin == end {
-		return math.MaxInt64, math.MinInt64
+	if mint, maxt, ok := l.samples.bounds(series); ok {
+		return mint, maxt
 	}
-	mint, _ = p.blockTimes(l, begin)
-	_, maxt = p.blockTimes(l, end-1)
-	return mint, maxt
+	return math.MaxInt64, math.MinInt64
 }
 
 // Overlap keeps of an ascending list of series those with a block that reaches
@@ -121,18 +116,41 @@ func (p *Part) Overlap(series []uint32, mint, maxt int64) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := series[:0]
-	for _, o := range series {
-		begin, end := l.rows(o)
-		for row := begin; row < end; row++ {
-			if first, last := p.blockTimes(l, row); first <= maxt && last >= mint {
-				out = append(out, o)
-				break
-			}
-		}
-	}
-	return out, nil
+	return l.samples.overlap(series, mint, maxt)
 }
+
+// Cursor returns a cursor over the samples of a series inside [mint, maxt]. It
+// reads the blocks that reach into the range, one per Next, decodes what of them
+// is inside and hands it out as one span. Histograms stay valid after Next, but
+// share memory with their neighbours: they must not be changed.
+func (p *Part) Cursor(series uint32, mint, maxt int64) block.Cursor {
+	return p.cursor(series, mint, maxt, false)
+}
+
+// Spans is Cursor with spans of floats that are not loaded, see block.Span: times
+// are there, statistics are answered from what is stored, values come by Load.
+// Of a block of which only statistics are asked the payload may never be read.
+func (p *Part) Spans(series uint32, mint, maxt int64) block.Cursor {
+	return p.cursor(series, mint, maxt, true)
+}
+
+func (p *Part) cursor(series uint32, mint, maxt int64, lazy bool) block.Cursor {
+	l, err := p.load()
+	if err == nil && uint64(series) >= p.meta.Series {
+		err = fmt.Errorf("read series %d of %d", series, p.meta.Series)
+	}
+	if err != nil {
+		return failed{err}
+	}
+	return l.samples.cursor(series, mint, maxt, lazy)
+}
+
+// failed is a cursor that could not be made.
+type failed struct{ err error }
+
+func (failed) Next() bool        { return false }
+func (failed) Span() *block.Span { return nil }
+func (c failed) Err() error      { return c.err }
 
 // Close closes the files of the part.
 func (p *Part) Close() error {
@@ -146,25 +164,6 @@ func (p *Part) Close() error {
 		return fmt.Errorf("close part: %w", err)
 	}
 	return nil
-}
-
-// readPage reads and opens a page into dst. buf is for the stored bytes.
-func (p *Part) readPage(t *section.Table, number uint64, dst *block.Page, buf []byte) ([]byte, error) {
-	offset, length := int64(t.At(columnOffset, int(number))), int(t.At(columnLength, int(number)))
-	if cap(buf) < length {
-		buf = make([]byte, length)
-	}
-	buf = buf[:length]
-	if n, err := p.data.ReadAt(buf, offset); n < length {
-		if errors.Is(err, io.EOF) {
-			return buf, p.corrupt(DataFile, offset, io.ErrUnexpectedEOF)
-		}
-		return buf, fmt.Errorf("read page of %s at %d: got %d of %d bytes: %w", path.Join(p.dir, DataFile), offset, n, length, err)
-	}
-	if err := dst.Open(buf); err != nil {
-		return buf, p.pageError(offset, err)
-	}
-	return buf, nil
 }
 
 // pageError adds the place to an error about the bytes of a page.

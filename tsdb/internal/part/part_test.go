@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
@@ -230,9 +231,14 @@ func readOpen(p *Part) (out []string, err error) {
 // TestEveryFlippedByte flips each byte of a part: what is read is either right
 // or an error, and Verify and the error name the file.
 func TestEveryFlippedByte(t *testing.T) {
-	list := randomSeries(rand.New(rand.NewPCG(5, 5)), 12, 30)
-	mem := vfs.NewMem()
-	writePart(t, mem, "a", WriterOptions{BlockSamples: 20}, list)
+	for _, write := range []func(testing.TB, vfs.FS, string, WriterOptions, []testSeries) Meta{writeTables, writePart} {
+		mem := vfs.NewMem()
+		write(t, mem, "a", WriterOptions{BlockSamples: 20}, randomSeries(rand.New(rand.NewPCG(5, 5)), 12, 30))
+		testFlips(t, mem)
+	}
+}
+
+func testFlips(t *testing.T, mem *vfs.Mem) {
 	want, err := readAll(mem, "a")
 	require.NoError(t, err)
 	names, err := mem.List("a")
@@ -279,29 +285,51 @@ func overwrite(t testing.TB, fs vfs.FS, name string, content []byte) {
 	require.NoError(t, f.Close())
 }
 
-// TestVerifyGoesOn damages two pages and expects both to be named.
+// TestVerifyGoesOn damages the first block of a group, and the page of another
+// one, and expects both to be named and no other block to suffer.
 func TestVerifyGoesOn(t *testing.T) {
 	mem := vfs.NewMem()
-	list := randomSeries(rand.New(rand.NewPCG(8, 8)), 40, 3000)
-	writePart(t, mem, "a", WriterOptions{}, list)
+	list := randomSeries(rand.New(rand.NewPCG(8, 8)), 200, 1000)
+	m := writePart(t, mem, "a", WriterOptions{}, list)
 	p := openPart(t, mem, "a")
-	l, err := p.load()
-	require.NoError(t, err)
-	require.Greater(t, l.pages.Rows(), 3)
+	g := groupsOf(t, p)
+	require.Greater(t, g.table.Rows(), 1)
+	require.Zero(t, g.at(groupShared, 0))
 	b, err := vfs.ReadFile(mem, "a/data")
 	require.NoError(t, err)
-	var want []int64
-	for _, page := range []int{0, l.pages.Rows() - 1} {
-		want = append(want, int64(l.pages.At(columnOffset, page)))
-		b[l.pages.At(columnOffset, page)+5] ^= 1
-	}
+	last := g.table.Rows() - 1
+	block0, page := int64(g.at(groupOffset, 0)), int64(g.at(groupOffset, last)+g.at(groupBody, last))
+	b[block0] ^= 1
+	b[page+5] ^= 1
 	overwrite(t, mem, "a/data", b)
 	var got []int64
 	for _, problem := range problems(t, mem, "a") {
-		require.ErrorIs(t, problem.Cause, block.ErrCorrupt)
 		got = append(got, problem.Offset)
 	}
-	require.Equal(t, want, got)
+	require.Equal(t, []int64{block0, page}, got)
+	p = openPart(t, mem, "a")
+	samples, failures := uint64(0), 0
+	for o := range uint32(m.Series) {
+		c := p.Cursor(o, math.MinInt64, math.MaxInt64)
+		for c.Next() {
+			samples += uint64(c.Span().Count)
+		}
+		if c.Err() != nil {
+			failures++
+		}
+	}
+	first, err := groupsOf(t, p).page(0)
+	require.NoError(t, err)
+	require.Less(t, failures, b1.PageBlocks+2)
+	require.Greater(t, samples, m.Samples-g.at(groupSamples, last)-uint64(3*first.rows.Count(0)))
+}
+
+func groupsOf(t testing.TB, p *Part) *groups {
+	l, err := p.load()
+	require.NoError(t, err)
+	g, ok := l.samples.(*groups)
+	require.True(t, ok)
+	return g
 }
 
 func TestMissingFilesAreProblems(t *testing.T) {
@@ -315,14 +343,16 @@ func TestMissingFilesAreProblems(t *testing.T) {
 	}
 }
 
-// TestGoldenPart reads a part of version 1 as it was first written.
-func TestGoldenPart(t *testing.T) {
-	var list []testSeries
-	for _, s := range randomSeries(rand.New(rand.NewPCG(11, 11)), 14, 12) {
-		list = append(list, s)
+// TestGoldenParts reads a part of every version as it was first written.
+func TestGoldenParts(t *testing.T) {
+	for version := 1; version <= Version; version++ {
+		testGolden(t, version, randomSeries(rand.New(rand.NewPCG(11, 11)), 14, 12))
 	}
-	dir := filepath.Join("testdata", "v1")
-	if os.Getenv("VARVE_REWRITE") != "" {
+}
+
+func testGolden(t *testing.T, version int, list []testSeries) {
+	dir := filepath.Join("testdata", fmt.Sprint("v", version))
+	if os.Getenv("VARVE_REWRITE") != "" && version == Version {
 		require.NoError(t, os.RemoveAll(dir))
 		writePart(t, vfs.OS{}, dir, WriterOptions{}, list)
 		var out bytes.Buffer
@@ -384,16 +414,18 @@ func TestTimesAreStoredOnce(t *testing.T) {
 	m := writePart(t, fs, "a", WriterOptions{}, list)
 	p := openPart(t, fs, "a")
 	requireSame(t, rand.New(rand.NewPCG(1, 1)), p, list)
-	l, err := p.load()
-	require.NoError(t, err)
-	columns := 0
-	for i := range l.times.Rows() {
-		var page block.Page
-		_, err := p.readPage(&l.times, uint64(i), &page, nil)
+	refs := map[uint64]bool{}
+	g := groupsOf(t, p)
+	for i := range g.table.Rows() {
+		page, err := g.page(i)
 		require.NoError(t, err)
-		columns += page.Len()
+		for k := range page.rows.Len() {
+			var h b1.Header
+			require.NoError(t, page.rows.Header(k, &h))
+			refs[h.TimesRef] = true
+		}
 	}
-	require.Equal(t, 5, columns)
+	require.Len(t, refs, 5)
 	require.Less(t, float64(m.Bytes)/float64(m.Samples), 0.6)
 }
 
@@ -418,4 +450,38 @@ func scraped(targets, series, samples int) []testSeries {
 		}
 	}
 	return out
+}
+
+// TestFormatsAgree reads the same samples out of parts of both formats.
+func TestFormatsAgree(t *testing.T) {
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 77))
+		list := randomSeries(r, 1+r.IntN(200), []int{2, 40, 700}[seed%3])
+		opts := WriterOptions{BlockSamples: []int{0, 50}[seed%2]}
+		fs := vfs.NewMem()
+		writeTables(t, fs, "old", opts, list)
+		writePart(t, fs, "new", opts, list)
+		old, err := readAll(fs, "old")
+		require.NoError(t, err)
+		now, err := readAll(fs, "new")
+		require.NoError(t, err)
+		require.Equal(t, old[1:], now[1:])
+		a, b := openPart(t, fs, "old"), openPart(t, fs, "new")
+		all := make([]uint32, a.Meta().Series)
+		for o := range all {
+			all[o] = uint32(o)
+			mint, maxt := a.SeriesRange(uint32(o))
+			mint2, maxt2 := b.SeriesRange(uint32(o))
+			require.Equal(t, []int64{mint, maxt}, []int64{mint2, maxt2})
+		}
+		for range 20 {
+			mint := dayStart + r.Int64N(60000)
+			maxt := mint + r.Int64N(5000)
+			want, err := a.Overlap(slices.Clone(all), mint, maxt)
+			require.NoError(t, err)
+			got, err := b.Overlap(slices.Clone(all), mint, maxt)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
 }

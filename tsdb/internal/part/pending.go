@@ -15,6 +15,8 @@ type pending struct {
 	times, starts   []int64
 	hasStarts       bool
 	floats          []float64
+	ints            []int64 // in place of floats, as long as all come as mantissas
+	scale           uint8   // of ints
 	histograms      []*histogram.Histogram
 	floatHistograms []*histogram.FloatHistogram
 	buckets         int
@@ -22,24 +24,77 @@ type pending struct {
 
 func (p *pending) len() int { return len(p.times) }
 
-// add copies sample i of s.
-func (p *pending) add(s *block.Span, i int) {
+// add copies the samples [i, j) of s; histograms are shared.
+func (p *pending) add(s *block.Span, i, j int) {
 	p.kind = s.Kind
-	p.times = append(p.times, s.Time(i))
-	start := s.StartTime(i)
-	p.starts = append(p.starts, start)
-	p.hasStarts = p.hasStarts || start != 0
+	if s.Times != nil {
+		p.times = append(p.times, s.Times[i:j]...)
+	} else {
+		for k := i; k < j; k++ {
+			p.times = append(p.times, s.Start+int64(k)*s.Step)
+		}
+	}
+	p.addStarts(s, i, j)
 	switch s.Kind {
 	case block.KindHistogram:
-		h := s.Histograms[i].Copy()
-		p.histograms = append(p.histograms, h)
-		p.buckets += len(h.PositiveBuckets) + len(h.NegativeBuckets)
+		for _, h := range s.Histograms[i:j] {
+			p.histograms = append(p.histograms, h)
+			p.buckets += len(h.PositiveBuckets) + len(h.NegativeBuckets)
+		}
 	case block.KindFloatHistogram:
-		h := s.FloatHistograms[i].Copy()
-		p.floatHistograms = append(p.floatHistograms, h)
-		p.buckets += len(h.PositiveBuckets) + len(h.NegativeBuckets)
+		for _, h := range s.FloatHistograms[i:j] {
+			p.floatHistograms = append(p.floatHistograms, h)
+			p.buckets += len(h.PositiveBuckets) + len(h.NegativeBuckets)
+		}
 	default:
-		p.floats = append(p.floats, s.Float(i))
+		p.addFloats(s, i, j)
+	}
+}
+
+// addFloats keeps mantissas where all are of one scale: they need not be looked
+// for again.
+func (p *pending) addFloats(s *block.Span, i, j int) {
+	if len(p.ints) == 0 && len(p.floats) == 0 {
+		p.scale = s.Scale
+	}
+	if s.Floats == nil && len(p.floats) == 0 && p.scale == s.Scale {
+		if s.Ints32 == nil {
+			p.ints = append(p.ints, s.Ints64[i:j]...)
+			return
+		}
+		for _, m := range s.Ints32[i:j] {
+			p.ints = append(p.ints, int64(m))
+		}
+		return
+	}
+	if len(p.ints) > 0 {
+		before := block.Span{Kind: block.KindFloat, Count: len(p.ints), Ints64: p.ints, Scale: p.scale}
+		for k := range p.ints {
+			p.floats = append(p.floats, before.Float(k))
+		}
+		p.ints = p.ints[:0]
+	}
+	if s.Floats != nil {
+		p.floats = append(p.floats, s.Floats[i:j]...)
+		return
+	}
+	for k := i; k < j; k++ {
+		p.floats = append(p.floats, s.Float(k))
+	}
+}
+
+// addStarts keeps start timestamps from the first one that is known on.
+func (p *pending) addStarts(s *block.Span, i, j int) {
+	if s.StartTimes == nil && !p.hasStarts {
+		return
+	}
+	for k := len(p.times) - (j - i) - len(p.starts); k > 0; k-- {
+		p.starts = append(p.starts, 0)
+	}
+	for k := i; k < j; k++ {
+		start := s.StartTime(k)
+		p.starts = append(p.starts, start)
+		p.hasStarts = p.hasStarts || start != 0
 	}
 }
 
@@ -60,7 +115,11 @@ func (p *pending) span(n int) block.Span {
 	case block.KindFloatHistogram:
 		s.FloatHistograms = p.floatHistograms[:n]
 	default:
-		s.Floats = p.floats[:n]
+		if len(p.ints) > 0 {
+			s.Ints64, s.Scale = p.ints[:n], p.scale
+		} else {
+			s.Floats = p.floats[:n]
+		}
 	}
 	return s
 }
@@ -68,17 +127,18 @@ func (p *pending) span(n int) block.Span {
 // drop forgets the first n samples.
 func (p *pending) drop(n int) {
 	p.times = append(p.times[:0], p.times[n:]...)
-	p.starts = append(p.starts[:0], p.starts[n:]...)
+	p.starts = append(p.starts[:0], p.starts[min(n, len(p.starts)):]...)
 	switch p.kind {
 	case block.KindHistogram:
 		p.histograms = append(p.histograms[:0], p.histograms[n:]...)
 	case block.KindFloatHistogram:
 		p.floatHistograms = append(p.floatHistograms[:0], p.floatHistograms[n:]...)
 	default:
-		p.floats = append(p.floats[:0], p.floats[n:]...)
+		p.floats = append(p.floats[:0], p.floats[min(n, len(p.floats)):]...)
+		p.ints = append(p.ints[:0], p.ints[min(n, len(p.ints)):]...)
 	}
 	if len(p.times) == 0 {
-		p.buckets, p.hasStarts = 0, false
+		p.starts, p.buckets, p.hasStarts = p.starts[:0], 0, false
 	}
 }
 

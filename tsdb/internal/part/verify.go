@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"path"
 
 	"github.com/prometheus/prometheus/model/exemplar"
@@ -35,7 +34,7 @@ func (p *Part) Verify(report func(Problem)) error {
 	if l == nil {
 		return nil
 	}
-	return p.verifyBlocks(l, report)
+	return l.samples.verify(report)
 }
 
 // sift reports damage, missing files too, and passes other errors on.
@@ -53,37 +52,6 @@ func (p *Part) sift(err error, report func(Problem)) error {
 		return nil
 	}
 	return err
-}
-
-func (p *Part) verifyBlocks(l *loaded, report func(Problem)) error {
-	for i := range l.times.Rows() {
-		var page block.Page
-		_, err := p.readPage(&l.times, uint64(i), &page, nil)
-		for k := 0; err == nil && k < page.Len(); k++ {
-			if _, bad := page.Times(k); bad != nil {
-				err = p.pageError(int64(l.times.At(columnOffset, i)), bad)
-			}
-		}
-		if err := p.sift(err, report); err != nil {
-			return err
-		}
-	}
-	c := &cursor{p: p, l: l}
-	damaged := uint64(math.MaxUint64) // page already reported
-	for row := range l.blocks.Rows() {
-		number := l.blocks.At(columnPage, row)
-		if number == damaged {
-			continue
-		}
-		err := c.read(row)
-		if errors.Is(err, block.ErrCorrupt) {
-			damaged = number
-		}
-		if err := p.sift(err, report); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (p *Part) verifyExemplars(report func(Problem)) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
@@ -25,8 +26,8 @@ type WriterOptions struct {
 // ErrOrder is returned for samples of a series that do not ascend in time.
 var ErrOrder = errors.New("samples of a series out of order")
 
-// Writer writes a part. It keeps in memory the label sets, some sixty bytes
-// per block, and a page or buffer per file. It is for one goroutine. After an
+// Writer writes a part. It keeps in memory the label sets, some hundred bytes for
+// 128 blocks, the blocks of one series and the headers of one group. It is for one goroutine. After an
 // error it is only good for Abort.
 type Writer struct {
 	fs   vfs.FS
@@ -36,8 +37,7 @@ type Writer struct {
 
 	data      *fileWriter
 	exemplars *exemplarWriter
-	pages     *pageWriter
-	times     *timesWriter
+	groups    *groupWriter
 	series    index.Writer
 
 	period    period
@@ -46,11 +46,8 @@ type Writer struct {
 	last      labels.Labels // of the last series
 	lastFull  bool          // the last series has samples
 	pending   pending
-	lastTime  int64 // of the last sample of the series being added
-
-	blockPage, blockInner, blockKind, blockCount []uint64
-	blockMinT, blockMaxT                         []int64
-	blockEnd                                     []uint64 // per series
+	original  original // what pending is decoded from
+	lastTime  int64    // of the last sample of the series being added
 }
 
 // Create makes the directory dir, which should not exist or be empty, and
@@ -67,7 +64,7 @@ func Create(fs vfs.FS, dir string, opts WriterOptions) (*Writer, error) {
 		return nil, err
 	}
 	data.write(dataFormat.AppendHeader(nil))
-	w := &Writer{fs: fs, dir: dir, opts: opts, data: data, pages: newPageWriter(data), times: newTimesWriter(data)}
+	w := &Writer{fs: fs, dir: dir, opts: opts, data: data, groups: newGroupWriter(data)}
 	w.period.allowMonth = opts.AllowMonth
 	w.meta.MinT, w.meta.MaxT, w.meta.minSample, w.maxSample = math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64
 	return w, nil
@@ -83,6 +80,9 @@ func (w *Writer) Samples() uint64 { return w.meta.Samples }
 // come in label order, each once; one without samples leaves no trace. Spans of
 // c ascend and stay inside the period of the part, or the error wraps ErrOrder
 // or ErrRange.
+//
+// Spans that are whole blocks of a part (see Part.Spans) and long, or all that
+// there is of their series, are not encoded again but copied as they are stored.
 func (w *Writer) Add(lset labels.Labels, c block.Cursor) error {
 	if w.err == nil {
 		w.err = w.add(lset, c)
@@ -116,7 +116,6 @@ func (w *Writer) add(lset labels.Labels, c block.Cursor) error {
 	if err := w.cut(); err != nil {
 		return fmt.Errorf("add samples of %s: %w", lset, err)
 	}
-	w.blockEnd[len(w.blockEnd)-1] = uint64(len(w.blockPage))
 	return w.data.err
 }
 
@@ -132,7 +131,6 @@ func (w *Writer) register(lset labels.Labels, full bool) error {
 		}
 		w.last = lset.Copy()
 		w.lastFull = false
-		w.blockEnd = append(w.blockEnd, uint64(len(w.blockPage)))
 	}
 	w.lastFull = w.lastFull || full
 	w.lastTime = math.MinInt64
@@ -141,21 +139,44 @@ func (w *Writer) register(lset labels.Labels, full bool) error {
 
 // span takes up the samples of s, cutting blocks as they fill.
 func (w *Writer) span(s *block.Span) error {
-	for i := range s.Count {
-		t := s.Time(i)
-		if t <= w.lastTime && w.lastTime != math.MinInt64 {
-			return fmt.Errorf("time %d after %d: %w", t, w.lastTime, ErrOrder)
-		}
-		if err := w.period.check(t); err != nil {
+	if err := w.checkTimes(s); err != nil {
+		return err
+	}
+	if w.pending.len() > 0 && w.pending.kind != s.Kind {
+		if err := w.cut(); err != nil {
 			return err
 		}
-		w.lastTime = t
-		if w.pending.len() > 0 && w.pending.kind != s.Kind {
-			if err := w.cut(); err != nil {
-				return err
-			}
+	}
+	stored := storedBlock(s)
+	if stored != nil && s.Count >= w.copyFrom() && s.Count <= w.opts.BlockSamples {
+		if err := w.cut(); err != nil {
+			return err
 		}
-		w.pending.add(s, i)
+		return w.copyBlock(stored)
+	}
+	if err := s.Load(); err != nil {
+		return err
+	}
+	if w.pending.len() == 0 && stored != nil && s.Count <= w.opts.BlockSamples {
+		if err := w.original.take(stored); err != nil {
+			return err
+		}
+		w.pending.add(s, 0, s.Count)
+		return nil
+	}
+	return w.samples(s)
+}
+
+// samples appends those of s to the pending ones.
+func (w *Writer) samples(s *block.Span) error {
+	for i := 0; i < s.Count; {
+		n := min(s.Count-i, 2*w.opts.BlockSamples-w.pending.len())
+		if s.Kind != block.KindFloat {
+			n = 1
+		}
+		w.original.set = false
+		w.pending.add(s, i, i+n)
+		i += n
 		var err error
 		switch {
 		case w.pending.buckets >= maxBuckets:
@@ -170,8 +191,34 @@ func (w *Writer) span(s *block.Span) error {
 	return nil
 }
 
+// checkTimes holds the times of s to the order and the period.
+func (w *Writer) checkTimes(s *block.Span) error {
+	last := w.lastTime
+	for i := range s.Count {
+		t := s.Time(i)
+		if t <= last && (i > 0 || last != math.MinInt64) {
+			return fmt.Errorf("time %d after %d: %w", t, last, ErrOrder)
+		}
+		last = t
+		if s.Times == nil && s.Step > 0 && i == 0 {
+			last = s.MaxT()
+			break
+		}
+	}
+	for _, t := range [2]int64{s.MinT(), last} {
+		if err := w.period.check(t); err != nil {
+			return err
+		}
+	}
+	w.lastTime = last
+	return nil
+}
+
 // cut writes all pending samples, as few blocks of about equal length.
 func (w *Writer) cut() error {
+	if w.original.set {
+		return w.writeOriginal()
+	}
 	for w.pending.len() > 0 {
 		n := w.pending.len()
 		blocks := (n + w.opts.BlockSamples - 1) / w.opts.BlockSamples
@@ -185,33 +232,20 @@ func (w *Writer) cut() error {
 // emit writes the first n pending samples as a block.
 func (w *Writer) emit(n int) error {
 	s := w.pending.span(n)
-	w.pages.reserve(n)
-	var inner int
-	var err error
-	if s.Times != nil {
-		var ref block.TimesRef
-		if ref, err = w.times.ref(s.Times); err != nil {
-			return err
-		}
-		inner, err = w.pages.enc.AddSpanShared(&s, ref)
-	} else {
-		inner, err = w.pages.enc.AddSpan(&s)
-	}
+	h, err := w.groups.encode(uint32(w.series.Len()-1), &s)
 	if err != nil {
 		return err
 	}
-	w.pages.samples += n
-	w.blockPage = append(w.blockPage, w.pages.number())
-	w.blockInner = append(w.blockInner, uint64(inner))
-	w.blockKind = append(w.blockKind, uint64(s.Kind))
-	w.blockCount = append(w.blockCount, uint64(n))
-	w.blockMinT = append(w.blockMinT, s.MinT())
-	w.blockMaxT = append(w.blockMaxT, s.MaxT())
-	w.meta.Samples += uint64(n)
-	w.meta.minSample, w.maxSample = min(w.meta.minSample, s.MinT()), max(w.maxSample, s.MaxT())
-	w.meta.MinT, w.meta.MaxT = min(w.meta.MinT, s.MinT()), max(w.meta.MaxT, s.MaxT())
+	w.wrote(h)
 	w.pending.drop(n)
 	return nil
+}
+
+// wrote counts a block.
+func (w *Writer) wrote(h *b1.Header) {
+	w.meta.Samples += uint64(h.Count)
+	w.meta.minSample, w.maxSample = min(w.meta.minSample, h.MinT), max(w.maxSample, h.MaxT)
+	w.meta.MinT, w.meta.MaxT = min(w.meta.MinT, h.MinT), max(w.meta.MaxT, h.MaxT)
 }
 
 // AddExemplars writes exemplars of a series, which need not have samples. It

@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/prometheus/prometheus/model/exemplar"
-
 	"github.com/varvedb/varve/tsdb/internal/block"
 )
 
 // cachedPages is how many pages of several blocks a part keeps decompressed, of
 // each sort: neighbouring series are mostly read one after the other.
 const cachedPages = 4
+
+// columnShift is where the number of a page begins in a TimesRef.
+const columnShift = 16
 
 // pageCache keeps the pages used last, newest first.
 type pageCache struct {
@@ -47,10 +48,9 @@ func insert(list []cachedPage, number uint64, page *block.Page) []cachedPage {
 	return list
 }
 
-// cursor reads the blocks of a series.
-type cursor struct {
-	p          *Part
-	l          *loaded
+// tablesCursor reads the blocks of a series.
+type tablesCursor struct {
+	l          *tables
 	row, end   int
 	mint, maxt int64
 
@@ -65,32 +65,22 @@ type cursor struct {
 	err    error
 }
 
-// Cursor returns a cursor over the samples of a series inside [mint, maxt]. It
-// reads the blocks that reach into the range, one per Next, and hands each out
-// as one span, clipped. Histograms stay valid after Next, but share memory with
-// their neighbours: they must not be changed.
-func (p *Part) Cursor(series uint32, mint, maxt int64) block.Cursor {
-	c := &cursor{p: p, mint: mint, maxt: maxt}
-	if c.l, c.err = p.load(); c.err != nil {
-		return c
-	}
-	if int(series) >= c.l.series.Rows() {
-		c.err = fmt.Errorf("read series %d of %d", series, c.l.series.Rows())
-		return c
-	}
-	c.row, c.end = c.l.rows(series)
+// cursor has all its spans loaded: pages are decoded as a whole.
+func (l *tables) cursor(series uint32, mint, maxt int64, _ bool) block.Cursor {
+	c := &tablesCursor{l: l, mint: mint, maxt: maxt}
+	c.row, c.end = l.rows(series)
 	return c
 }
 
-func (c *cursor) Span() *block.Span { return &c.span }
+func (c *tablesCursor) Span() *block.Span { return &c.span }
 
-func (c *cursor) Err() error { return c.err }
+func (c *tablesCursor) Err() error { return c.err }
 
-func (c *cursor) Next() bool {
+func (c *tablesCursor) Next() bool {
 	for c.err == nil && c.row < c.end {
 		row := c.row
 		c.row++
-		first, last := c.p.blockTimes(c.l, row)
+		first, last := c.l.blockTimes(row)
 		if first > c.maxt {
 			c.row = c.end
 			return false
@@ -109,7 +99,7 @@ func (c *cursor) Next() bool {
 }
 
 // read decodes a block into the span and compares it with its table row.
-func (c *cursor) read(row int) error {
+func (c *tablesCursor) read(row int) error {
 	number := c.l.blocks.At(columnPage, row)
 	if err := c.open(number); err != nil {
 		return err
@@ -124,23 +114,23 @@ func (c *cursor) read(row int) error {
 		if !errors.Is(err, block.ErrCorrupt) {
 			return err
 		}
-		return c.p.pageError(offset, err)
+		return c.l.p.pageError(offset, err)
 	}
-	first, last := c.p.blockTimes(c.l, row)
+	first, last := c.l.blockTimes(row)
 	s := &c.span
 	if uint64(s.Count) != c.l.blocks.At(columnCount, row) || uint64(s.Kind) != c.l.blocks.At(columnKind, row) || s.MinT() != first || s.MaxT() != last {
-		return c.p.corrupt(DataFile, offset, fmt.Errorf("block %d: got %d samples of kind %s from %d to %d, table says %d from %d to %d",
+		return c.l.p.corrupt(DataFile, offset, fmt.Errorf("block %d: got %d samples of kind %s from %d to %d, table says %d from %d to %d",
 			inner, s.Count, s.Kind, s.MinT(), s.MaxT(), c.l.blocks.At(columnCount, row), first, last))
 	}
 	return nil
 }
 
 // open makes the page with a number the current one.
-func (c *cursor) open(number uint64) error {
+func (c *tablesCursor) open(number uint64) error {
 	if c.page != nil && c.number == number {
 		return nil
 	}
-	cache := &c.p.cache
+	cache := &c.l.cache
 	cache.mu.Lock()
 	page := find(cache.mu.pages, number)
 	cache.mu.Unlock()
@@ -150,7 +140,7 @@ func (c *cursor) open(number uint64) error {
 		}
 		page, c.page = c.own, nil
 		var err error
-		if c.stored, err = c.p.readPage(&c.l.pages, number, page, c.stored); err != nil {
+		if c.stored, err = c.l.readPage(&c.l.pages, number, page, c.stored); err != nil {
 			return err
 		}
 		if page.Len() > 1 {
@@ -165,11 +155,11 @@ func (c *cursor) open(number uint64) error {
 }
 
 // shared returns a column of times.
-func (c *cursor) shared(ref block.TimesRef) ([]int64, error) {
+func (c *tablesCursor) shared(ref block.TimesRef) ([]int64, error) {
 	if c.times != nil && c.ref == ref {
 		return c.times, nil
 	}
-	times, err := c.p.column(c.l, ref)
+	times, err := c.l.column(ref)
 	if err != nil {
 		return nil, err
 	}
@@ -178,57 +168,26 @@ func (c *cursor) shared(ref block.TimesRef) ([]int64, error) {
 }
 
 // column decodes a column of times.
-func (p *Part) column(l *loaded, ref block.TimesRef) ([]int64, error) {
+func (l *tables) column(ref block.TimesRef) ([]int64, error) {
 	number, inner := uint64(ref)>>columnShift, int(ref&(1<<columnShift-1))
 	if number >= uint64(l.times.Rows()) {
 		return nil, fmt.Errorf("%w: page of times %d of %d", block.ErrCorrupt, number, l.times.Rows())
 	}
-	p.cache.mu.Lock()
-	page := find(p.cache.mu.times, number)
-	p.cache.mu.Unlock()
+	l.cache.mu.Lock()
+	page := find(l.cache.mu.times, number)
+	l.cache.mu.Unlock()
 	if page == nil {
 		page = new(block.Page)
-		if _, err := p.readPage(&l.times, number, page, nil); err != nil {
+		if _, err := l.readPage(&l.times, number, page, nil); err != nil {
 			return nil, err
 		}
-		p.cache.mu.Lock()
-		p.cache.mu.times = insert(p.cache.mu.times, number, page)
-		p.cache.mu.Unlock()
+		l.cache.mu.Lock()
+		l.cache.mu.times = insert(l.cache.mu.times, number, page)
+		l.cache.mu.Unlock()
 	}
 	times, err := page.Times(inner)
 	if err != nil {
-		return nil, p.pageError(int64(l.times.At(columnOffset, int(number))), err)
+		return nil, l.p.pageError(int64(l.times.At(columnOffset, int(number))), err)
 	}
 	return times, nil
-}
-
-// Exemplars returns the exemplars of a series with times inside [mint, maxt], in
-// the order they were added; their labels are copies.
-func (p *Part) Exemplars(series uint32, mint, maxt int64) ([]exemplar.Exemplar, error) {
-	if p.meta.Exemplars == 0 {
-		return nil, nil
-	}
-	f, err := p.openExemplars()
-	if err != nil {
-		return nil, err
-	}
-	id, ok := f.find(series)
-	if !ok {
-		return nil, nil
-	}
-	chunk, err := f.sections.Read(id)
-	if err != nil {
-		return nil, p.locate(ExemplarFile, err)
-	}
-	list, err := parseExemplars(chunk, series)
-	if err != nil {
-		return nil, p.corrupt(ExemplarFile, f.sections.Offset(id), err)
-	}
-	out := list[:0]
-	for _, e := range list {
-		if e.Ts >= mint && e.Ts <= maxt {
-			out = append(out, e)
-		}
-	}
-	return out, nil
 }

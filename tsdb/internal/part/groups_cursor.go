@@ -1,0 +1,175 @@
+package part
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+)
+
+// groupCursor reads the blocks of a series.
+type groupCursor struct {
+	g          *groups
+	series     uint32
+	mint, maxt int64
+	lazy       bool
+
+	group, groupEnd int        // the next one and the end
+	page            *groupPage // of the rows
+	row, rowEnd     int
+	r               *reader // nil before the first block and at the end
+	span            block.Span
+	err             error
+}
+
+func (g *groups) cursor(series uint32, mint, maxt int64, lazy bool) block.Cursor {
+	c := &groupCursor{g: g, series: series, mint: mint, maxt: maxt, lazy: lazy}
+	c.group, c.groupEnd = g.of(series)
+	return c
+}
+
+func (c *groupCursor) Span() *block.Span { return &c.span }
+
+func (c *groupCursor) Err() error { return c.err }
+
+func (c *groupCursor) Next() bool {
+	for c.err == nil {
+		for ; c.row < c.rowEnd; c.row++ {
+			first, last := c.page.rows.Times(c.row)
+			if first > c.maxt {
+				c.group = c.groupEnd
+				break
+			}
+			if last < c.mint {
+				continue
+			}
+			c.err = c.read(c.row)
+			if c.err == nil && c.span.Count > 0 {
+				c.row++
+				return true
+			}
+			if c.err != nil {
+				break
+			}
+		}
+		if c.err != nil || !c.nextGroup() {
+			break
+		}
+	}
+	if c.r != nil {
+		c.r.release()
+		c.r = nil
+	}
+	c.row, c.rowEnd, c.group = 0, 0, c.groupEnd
+	return false
+}
+
+// nextGroup goes on to the next group with times in the range.
+func (c *groupCursor) nextGroup() bool {
+	for ; c.group < c.groupEnd; c.group++ {
+		if c.g.minT(c.group) > c.maxt || c.g.maxT(c.group) < c.mint {
+			continue
+		}
+		if c.page, c.err = c.g.page(c.group); c.err != nil {
+			return false
+		}
+		c.row, c.rowEnd = c.page.find(c.series)
+		c.group++
+		return true
+	}
+	return false
+}
+
+func (c *groupCursor) read(row int) error {
+	if c.r == nil {
+		c.r = c.g.reader()
+	}
+	if err := c.r.open(c.page, row); err != nil {
+		return err
+	}
+	if err := c.r.span(&c.span, c.mint, c.maxt); err != nil || c.lazy || c.span.Count == 0 {
+		return err
+	}
+	return c.span.Load()
+}
+
+// verify reads every group, its columns of times and its blocks.
+func (g *groups) verify(report func(Problem)) error {
+	r := g.reader()
+	defer r.release()
+	for group := range g.table.Rows() {
+		page, err := g.readPage(group)
+		if err := g.p.sift(err, report); err != nil {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		reported := int64(-1)
+		for k := range page.rows.Len() {
+			err := g.verifyBlock(r, page, k)
+			var damage *block.CorruptionError
+			if errors.As(err, &damage) {
+				if damage.Offset == reported {
+					continue // times that many have
+				}
+				reported = damage.Offset
+			}
+			if err := g.p.sift(err, report); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (g *groups) verifyBlock(r *reader, page *groupPage, k int) error {
+	if err := r.open(page, k); err != nil {
+		return err
+	}
+	var s block.Span
+	if err := r.span(&s, math.MinInt64, math.MaxInt64); err != nil {
+		return err
+	}
+	return s.Load()
+}
+
+func (g *groups) dump(w io.Writer, series uint32, samples bool) {
+	r := g.reader()
+	defer r.release()
+	for group, end := g.of(series); group < end; group++ {
+		page, err := g.page(group)
+		if err != nil {
+			fmt.Fprintf(w, "    damaged: %v\n", err)
+			continue
+		}
+		row, rowEnd := page.find(series)
+		for ; row < rowEnd; row++ {
+			g.dumpBlock(w, r, page, row, samples)
+		}
+	}
+}
+
+func (g *groups) dumpBlock(w io.Writer, r *reader, page *groupPage, row int, samples bool) {
+	err := r.open(page, row)
+	if err != nil {
+		fmt.Fprintf(w, "    damaged: %v\n", err)
+		return
+	}
+	fmt.Fprintf(w, "  block\t%s\t%d samples\t%s to %s\tat %d for %d\n", r.h.Kind, r.h.Count,
+		stamp(r.h.MinT), stamp(r.h.MaxT), page.begin+int64(r.h.Offset), r.h.Length)
+	if !samples {
+		return
+	}
+	var s block.Span
+	if err = r.span(&s, math.MinInt64, math.MaxInt64); err == nil {
+		err = s.Load()
+	}
+	if err != nil {
+		fmt.Fprintf(w, "    damaged: %v\n", err)
+		return
+	}
+	dumpSpan(w, &s)
+}
