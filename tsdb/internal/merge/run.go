@@ -22,7 +22,8 @@ type Input struct {
 
 // Run writes what the inputs hold to w, series by series in label order. At
 // equal times the later input wins; hidden samples and samples outside
-// [mint, maxt] are left out.
+// [mint, maxt] are left out. Of blocks that no other input touches and nothing
+// hides the stored form may be copied, see part.Writer.Add.
 func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) error {
 	walks := make([]*walk, 0, len(inputs))
 	for _, in := range inputs {
@@ -95,7 +96,7 @@ func writeSeries(w *part.Writer, group []*walk, mint, maxt int64) error {
 	var xs []exemplar.Exemplar
 	for _, k := range group {
 		hidden := k.Hidden[k.ord]
-		cursors = append(cursors, block.Hide(k.Part.Cursor(k.ord, mint, maxt), hidden))
+		cursors = append(cursors, block.Hide(k.Part.Spans(k.ord, mint, maxt), hidden))
 		found, err := k.Part.Exemplars(k.ord, mint, maxt)
 		if err != nil {
 			return err
