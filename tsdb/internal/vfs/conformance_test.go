@@ -20,6 +20,7 @@ func TestConformance(t *testing.T) {
 	cases := map[string]func(t *testing.T, fsys FS, dir string){
 		"write and read":    testWriteRead,
 		"truncate":          testTruncate,
+		"map":               testMap,
 		"open write":        testOpenWrite,
 		"missing":           testMissing,
 		"folders":           testFolders,
@@ -314,4 +315,19 @@ func testGoroutines(t *testing.T, fsys FS, dir string) {
 	require.NoError(t, f.Close())
 	require.Equal(t, []string{"a", "b", "c", "d", "shared"}, names(t, fsys, dir))
 	require.Equal(t, "345", content(t, fsys, path.Join(dir, "d")))
+}
+
+func testMap(t *testing.T, fsys FS, dir string) {
+	name := path.Join(dir, "a")
+	for _, want := range []string{"", "x", string(make([]byte, 100_000)) + "end"} {
+		create(t, fsys, name, want)
+		m, err := fsys.Map(name)
+		require.NoError(t, err)
+		require.Equal(t, want, string(m.Bytes()))
+		require.NoError(t, fsys.Remove(name))
+		require.Equal(t, want, string(m.Bytes()), "a removed file stays mapped")
+		require.NoError(t, m.Close())
+	}
+	_, err := fsys.Map(name)
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }

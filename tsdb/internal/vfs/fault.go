@@ -18,6 +18,7 @@ type OpKind string
 const (
 	OpCreate    OpKind = "create"
 	OpOpen      OpKind = "open"
+	OpMap       OpKind = "map"
 	OpOpenWrite OpKind = "openwrite"
 	OpRemove    OpKind = "remove"
 	OpRemoveAll OpKind = "removeall"
@@ -193,6 +194,18 @@ func (f *Fault) Create(name string) (File, error) {
 // Open implements FS.
 func (f *Fault) Open(name string) (File, error) {
 	return f.open(OpOpen, name, f.inner.Open)
+}
+
+// Map implements FS. What is read of a mapping is no operation.
+func (f *Fault) Map(name string) (Mapping, error) {
+	if err := f.check(OpMap, name); err != nil {
+		return nil, err
+	}
+	m, err := f.inner.Map(name)
+	if err != nil {
+		return nil, err
+	}
+	return &faultMapping{Mapping: m, fault: f, name: name}, nil
 }
 
 // OpenWrite implements FS.

@@ -67,3 +67,14 @@ func (f *faultFile) Size() (int64, error) {
 func (f *faultFile) Close() error {
 	return errors.Join(f.fault.check(OpClose, f.name), f.inner.Close())
 }
+
+type faultMapping struct {
+	Mapping
+	fault *Fault
+	name  string
+}
+
+// Close implements Mapping. A failing one closes nonetheless.
+func (m *faultMapping) Close() error {
+	return errors.Join(m.fault.check(OpClose, m.name), m.Mapping.Close())
+}

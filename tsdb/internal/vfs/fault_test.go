@@ -89,7 +89,7 @@ func TestFaultShortWrite(t *testing.T) {
 // forgotten by the wrapper.
 func TestFaultCoversAll(t *testing.T) {
 	kinds := []OpKind{
-		OpCreate, OpOpen, OpOpenWrite, OpRemove, OpRemoveAll, OpRename, OpLink, OpMkdirAll, OpList, OpStat, OpSyncDir,
+		OpCreate, OpOpen, OpMap, OpOpenWrite, OpRemove, OpRemoveAll, OpRename, OpLink, OpMkdirAll, OpList, OpStat, OpSyncDir,
 		OpLock, OpFree, OpRead, OpReadAt, OpWrite, OpSync, OpTruncate, OpSize, OpClose,
 	}
 	for _, kind := range kinds {
@@ -124,6 +124,7 @@ func useAll(fsys FS) error {
 		func() error { return n(f.ReadAt(buf, 0)) },
 		func() error { return f.Close() },
 		func() error { return n(fsys.Open("d/a")) },
+		func() error { return n(fsys.Map("d/a")) },
 		func() error { return n(fsys.OpenWrite("d/a")) },
 		func() error { return fsys.Link("d/a", "d/b") },
 		func() error { return fsys.Rename("d/a", "d/c") },

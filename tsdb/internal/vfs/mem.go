@@ -160,6 +160,17 @@ func (m *Mem) openLocked(n *memNode, name string, writable bool) *memFile {
 // Open implements FS.
 func (m *Mem) Open(name string) (File, error) { return m.open(name, false) }
 
+// Map implements FS. The mapping aliases the content of the file.
+func (m *Mem) Map(name string) (Mapping, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, err := m.fileLocked("map", name)
+	if err != nil {
+		return nil, err
+	}
+	return &memMapping{f: m.openLocked(n, name, false), b: n.data[:len(n.data):len(n.data)]}, nil
+}
+
 // OpenWrite implements FS.
 func (m *Mem) OpenWrite(name string) (File, error) { return m.open(name, true) }
 

@@ -146,3 +146,18 @@ func (f *memFile) Close() error {
 	f.fs.freeLocked(f.node)
 	return nil
 }
+
+// memMapping holds its file open: the bytes count as used until it is closed.
+type memMapping struct {
+	f *memFile
+	b []byte
+}
+
+// Bytes implements Mapping.
+func (m *memMapping) Bytes() []byte { return m.b }
+
+// Close implements Mapping.
+func (m *memMapping) Close() error {
+	m.b = nil
+	return m.f.Close()
+}

@@ -32,6 +32,22 @@ func (OS) Open(name string) (File, error) {
 	return openOS(name, os.O_RDONLY)
 }
 
+// Map implements FS. Where the system cannot map files the content is read.
+func (OS) Map(name string) (Mapping, error) {
+	f, err := os.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	m, err := mapFile(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		if m != nil {
+			err = errors.Join(err, m.Close())
+		}
+		return nil, fmt.Errorf("map %s: %w", name, err)
+	}
+	return m, nil
+}
+
 // OpenWrite implements FS.
 func (OS) OpenWrite(name string) (File, error) {
 	f, err := openOS(name, os.O_RDWR)

@@ -4,6 +4,8 @@ package vfs
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"os"
 	"syscall"
 
@@ -49,4 +51,39 @@ func freeBytes(dir string) (uint64, error) {
 
 func isNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// osMapping is a mapped file.
+type osMapping struct{ b []byte }
+
+func mapFile(f *os.File) (Mapping, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	size := info.Size()
+	if size == 0 { // the system maps no nothing
+		return &osMapping{}, nil
+	}
+	if size > math.MaxInt {
+		return nil, fmt.Errorf("%d bytes are too many", size)
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil, err
+	}
+	return &osMapping{b}, nil
+}
+
+// Bytes implements Mapping.
+func (m *osMapping) Bytes() []byte { return m.b }
+
+// Close implements Mapping.
+func (m *osMapping) Close() error {
+	if m.b == nil {
+		return nil
+	}
+	b := m.b
+	m.b = nil
+	return unix.Munmap(b)
 }

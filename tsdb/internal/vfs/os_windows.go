@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"errors"
+	"io"
 	"os"
 	"syscall"
 
@@ -35,4 +36,24 @@ func freeBytes(dir string) (uint64, error) {
 func isNoSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) ||
 		errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}
+
+// osMapping is the content of a file, read.
+type osMapping struct{ b []byte }
+
+func mapFile(f *os.File) (Mapping, error) {
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	return &osMapping{b}, nil
+}
+
+// Bytes implements Mapping.
+func (m *osMapping) Bytes() []byte { return m.b }
+
+// Close implements Mapping.
+func (m *osMapping) Close() error {
+	m.b = nil
+	return nil
 }

@@ -20,6 +20,9 @@ type FS interface {
 	Create(name string) (File, error)
 	// Open opens a file for reading.
 	Open(name string) (File, error)
+	// Map makes the content of a file readable as memory, for files that are
+	// never written again.
+	Map(name string) (Mapping, error)
 	// OpenWrite opens an existing file for writing at its end.
 	OpenWrite(name string) (File, error)
 	// Remove removes a file or an empty folder.
@@ -62,4 +65,14 @@ type File interface {
 	Truncate(size int64) error
 	// Size returns the length in bytes.
 	Size() (int64, error)
+}
+
+// Mapping is the content of a file as memory. The system reads it as it is
+// touched: a page that the disk fails to deliver, or that was cut off since, is a
+// fault of the goroutine that reads it (see runtime/debug.SetPanicOnFault).
+type Mapping interface {
+	// Bytes returns the content as it was long when it was mapped. Nobody may
+	// write to it, nor read it after Close.
+	Bytes() []byte
+	io.Closer
 }
