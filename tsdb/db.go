@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/varvedb/varve/tsdb/internal/head"
+	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/manifest"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 	"github.com/varvedb/varve/tsdb/internal/wal"
@@ -32,6 +33,7 @@ type DB struct {
 	log      *wal.Log
 	head     *head.Head
 	manifest *manifest.Manifest
+	caches   index2.Caches // of the indexes of parts
 	metadata metadataTable
 	batches  sync.Pool
 	stats    counters
@@ -99,6 +101,7 @@ func Open(dir string, opts Options) (*DB, error) {
 	}
 	db := &DB{dir: filepath.ToSlash(dir), opts: opts.withDefaults(), head: head.New(), flushSignal: make(chan struct{}, 1)}
 	db.life, db.stop = context.WithCancel(context.Background())
+	db.caches = db.opts.indexCaches()
 	db.fs = db.opts.FS
 	if err := db.open(); err != nil {
 		db.abandon()

@@ -65,7 +65,7 @@ func (f exemplarSet) addPart(p *partView, mint, maxt int64, ms []*labels.Matcher
 	if err != nil {
 		return err
 	}
-	ords, err := index.Select(ms...)
+	ords, err := p.matching(ms)
 	if err != nil {
 		return err
 	}
@@ -76,9 +76,14 @@ func (f exemplarSet) addPart(p *partView, mint, maxt int64, ms []*labels.Matcher
 			return err
 		}
 		for _, x := range xs {
-			if !covers(p.hidden[ord], x.Ts, x.Ts) {
-				f.add(index.Labels(ord, &builder), x)
+			if covers(p.hidden[ord], x.Ts, x.Ts) {
+				continue
 			}
+			lset, err := index.Labels(ord, &builder)
+			if err != nil {
+				return err
+			}
+			f.add(lset, x)
 		}
 	}
 	return nil

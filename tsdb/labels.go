@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/head"
 )
 
@@ -21,10 +22,12 @@ func (db *DB) LabelNames(ctx context.Context, mint, maxt int64, ms ...*labels.Ma
 			if err != nil {
 				return err
 			}
-			for _, n := range index.LabelNames(ords) {
-				names[n] = struct{}{}
-			}
-			return nil
+			return index.Guard(func() error {
+				for _, n := range index.LabelNames(bitmap.FromSorted(ords)) {
+					names[n] = struct{}{}
+				}
+				return nil
+			})
 		},
 		func(lset labels.Labels) {
 			lset.Range(func(l labels.Label) { names[l.Name] = struct{}{} })
@@ -42,10 +45,12 @@ func (db *DB) LabelValues(ctx context.Context, name string, mint, maxt int64, ms
 			if err != nil {
 				return err
 			}
-			for _, v := range index.LabelValues(name, ords) {
-				values[v] = struct{}{}
-			}
-			return nil
+			return index.Guard(func() error {
+				for _, v := range index.LabelValues(name, bitmap.FromSorted(ords)) {
+					values[v] = struct{}{}
+				}
+				return nil
+			})
 		},
 		func(lset labels.Labels) {
 			if v := lset.Get(name); v != "" {

@@ -3,8 +3,10 @@ package tsdb
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
+	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
@@ -49,6 +51,10 @@ type Options struct {
 	ScrubInterval time.Duration
 	ScrubRate     int64
 
+	// IndexCacheBytes bounds the memory of look-ups in the indexes of parts that
+	// are remembered, 64 MiB if 0; negative switches that off.
+	IndexCacheBytes int64
+
 	// Events is told what the store does; nil is silence.
 	Events *Events
 
@@ -87,6 +93,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ScrubRate == 0 {
 		o.ScrubRate = 8 << 20
+	}
+	if o.IndexCacheBytes == 0 {
+		o.IndexCacheBytes = 64 << 20
 	}
 	if o.Events == nil {
 		o.Events = &Events{}
@@ -167,4 +176,15 @@ func (p SyncPolicy) String() string {
 		return p.interval.String()
 	}
 	return "default"
+}
+
+// indexCaches returns the caches that the indexes of all parts share: a quarter
+// for the values that regular expressions accept, the rest for the series that
+// lists of matchers select.
+func (o Options) indexCaches() index2.Caches {
+	if o.IndexCacheBytes < 0 {
+		return index2.Caches{}
+	}
+	n := int(min(o.IndexCacheBytes, math.MaxInt))
+	return index2.Caches{Values: index2.NewCache(n / 4), Results: index2.NewCache(n - n/4)}
 }

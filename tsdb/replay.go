@@ -76,6 +76,7 @@ func (db *DB) openPart(info manifest.Part) (*livePart, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.UseCaches(db.caches)
 	if _, err := p.Index(); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}

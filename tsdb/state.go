@@ -163,6 +163,7 @@ func (db *DB) newLiveGen(g *head.Generation) *liveGen {
 }
 
 func (db *DB) newLivePart(info manifest.Part, p *part.Part) *livePart {
+	p.UseCaches(db.caches)
 	lp := &livePart{info: info, part: p, since: time.Now()}
 	lp.refs = newRefCount(func() {
 		err := p.Close()
@@ -187,11 +188,7 @@ func hide(p *livePart, tombstones []tombstone) (map[uint32][]block.Interval, err
 		if t.seq <= max(p.info.SeqMax, p.info.DeletedSeq) || t.mint > p.info.MaxT || t.maxt < p.info.MinT {
 			continue
 		}
-		index, err := p.part.Index()
-		if err != nil {
-			return nil, err
-		}
-		ords, err := index.Select(t.matchers...)
+		ords, err := p.matching(t.matchers)
 		if err != nil {
 			return nil, err
 		}
@@ -203,6 +200,20 @@ func hide(p *livePart, tombstones []tombstone) (map[uint32][]block.Interval, err
 		}
 	}
 	return hidden, nil
+}
+
+// matching returns the series of a part that all matchers match.
+func (p *livePart) matching(ms []*labels.Matcher) (ords []uint32, err error) {
+	index, err := p.part.Index()
+	if err != nil {
+		return nil, err
+	}
+	err = index.Guard(func() error {
+		found, err := index.Select(ms...)
+		ords = found.AppendTo(nil)
+		return err
+	})
+	return ords, err
 }
 
 // covers tells whether the intervals hide all of [mint, maxt].

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/head"
 )
@@ -98,7 +99,7 @@ func (v *View) find(ctx context.Context, db *DB, ms []*labels.Matcher) error {
 
 // ordinals returns the series of a part that match and have samples inside the
 // range that no delete hides.
-func (p *partView) ordinals(mint, maxt int64, ms []*labels.Matcher) ([]uint32, error) {
+func (p *partView) ordinals(mint, maxt int64, ms []*labels.Matcher) (ords []uint32, err error) {
 	if p.info.MinT > maxt || p.info.MaxT < mint {
 		return nil, nil
 	}
@@ -106,13 +107,23 @@ func (p *partView) ordinals(mint, maxt int64, ms []*labels.Matcher) ([]uint32, e
 	if err != nil {
 		return nil, err
 	}
-	ords, err := index.Select(ms...)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(slices.Clone(ords), func(ord uint32) bool {
-		return !p.shows(ord, mint, maxt)
-	}), nil
+	err = index.Guard(func() error {
+		var active *bitmap.Set // on the days of the range; nil is all
+		if len(index.Days()) > 1 {
+			if active = index.Active(mint/dayMs, maxt/dayMs); active == nil {
+				return nil
+			}
+		}
+		found, err := index.SelectIn(active, ms...)
+		if err != nil {
+			return err
+		}
+		ords = slices.DeleteFunc(found.AppendTo(make([]uint32, 0, found.Count())), func(ord uint32) bool {
+			return !p.shows(ord, mint, maxt)
+		})
+		return nil
+	})
+	return ords, err
 }
 
 // shows tells whether a series has samples inside the range that no delete
@@ -133,10 +144,14 @@ func (p *partView) find(early, mint, maxt int64, ms []*labels.Matcher) ([]viewSe
 		return nil, err
 	}
 	out := make([]viewSeries, len(ords))
-	builder := labels.NewScratchBuilder(16)
+	sources := make([]source, len(ords))
+	materializer := index.Materializer()
 	for i, ord := range ords {
-		out[i].lset = index.Labels(ord, &builder)
-		out[i].sources = []source{partSource{part: p, ord: ord}}
+		if out[i].lset, err = materializer.Labels(ord); err != nil {
+			return nil, err
+		}
+		sources[i] = partSource{part: p, ord: ord}
+		out[i].sources = sources[i : i+1 : i+1]
 		out[i].inRange = p.shows(ord, mint, maxt)
 	}
 	return out, nil

@@ -40,13 +40,13 @@ const depsRules = `
 	NONE < tsdb/internal/mem;
 	tsdb/internal/mem, tsdb/internal/codec, tsdb/internal/block < tsdb/internal/tail;
 
-	# The index to come.
+	# The index: sets of numbers, and what is made of them.
 	NONE < tsdb/internal/bitmap;
 	tsdb/internal/block, tsdb/internal/bitmap < tsdb/internal/index2;
 
-	# Immutable files, from the bottom up.
+	# Immutable files, from the bottom up; the old index is but read.
 	tsdb/internal/block < tsdb/internal/index/section < tsdb/internal/index;
-	tsdb/internal/b1, tsdb/internal/index, tsdb/internal/vfs < tsdb/internal/part < tsdb/internal/merge;
+	tsdb/internal/b1, tsdb/internal/index, tsdb/internal/index2, tsdb/internal/vfs < tsdb/internal/part < tsdb/internal/merge;
 
 	# Prometheus' chunks out of spans.
 	tsdb/internal/block < tsdb/chunks;

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/manifest"
 	"github.com/varvedb/varve/tsdb/internal/part"
 )
@@ -180,6 +181,13 @@ func (s *Store) indexStats(r *report, ref partRef, p *part.Part, top int) error 
 	if err != nil {
 		return err
 	}
+	return segment.Guard(func() error {
+		printIndex(r, ref, segment, top)
+		return nil
+	})
+}
+
+func printIndex(r *report, ref partRef, segment *index2.Segment, top int) {
 	names := segment.Cardinality()
 	values, bytes := 0, 0
 	for _, n := range names {
@@ -198,5 +206,4 @@ func (s *Store) indexStats(r *report, ref partRef, p *part.Part, top int) error 
 		rows = append(rows, []any{n.Name, n.Values, n.Series, n.Bytes, commonest(segment, n.Name)})
 	}
 	r.table(rows)
-	return nil
 }

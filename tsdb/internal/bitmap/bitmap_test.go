@@ -159,9 +159,17 @@ func TestStoredSetsComeBack(t *testing.T) {
 		got, err := Open(section, uint64(off), len(ids), limit)
 		require.NoError(t, err)
 		requireSet(t, ids, got)
-		requireSet(t, ids, Load(section, uint64(off), len(ids)))
+		lo, hi := uint64(len(section)), uint64(0) // what it says that it reads
+		read := func(from, to uint64) { lo, hi = min(lo, from), max(hi, to) }
+		got, err = Peek(section, uint64(off), len(ids), limit, read)
+		require.NoError(t, err)
+		requireSet(t, ids, got)
+		require.EqualValues(t, off, lo)
+		got, err = Peek(append(section[:hi:hi], make([]byte, len(section)-int(hi))...), uint64(off), len(ids), limit, read)
+		require.NoError(t, err)
+		requireSet(t, ids, got)
 		var acc Accumulator
-		acc.AddStored(section, uint64(off), len(ids))
+		require.NoError(t, acc.AddStored(section, uint64(off), len(ids), limit, read))
 		requireSet(t, ids, acc.Set())
 		if section[off] == formContainers { // the others have no length of their own
 			_, err = Open(section, uint64(off), len(ids)+1, limit)
@@ -208,7 +216,13 @@ func FuzzOpen(f *testing.F) {
 		again, off := AppendIDs(nil, 0, ids)
 		other, err := Open(again, uint64(off), count, limit)
 		require.NoError(t, err)
-		require.True(t, Equal(s, other) && Equal(s, Load(b, 0, count)))
+		require.True(t, Equal(s, other))
+		var acc Accumulator
+		read := func(uint64, uint64) {}
+		peeked, err := Peek(b, 0, count, limit, read)
+		require.NoError(t, err)
+		require.NoError(t, acc.AddStored(b, 0, count, limit, read))
+		require.True(t, Equal(s, peeked) && Equal(s, acc.Set()))
 	})
 }
 

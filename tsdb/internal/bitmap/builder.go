@@ -17,6 +17,11 @@ func (b *Builder) Add(id uint32) {
 	b.tail = append(b.tail, uint16(id))
 }
 
+// Ends says whether id is the ordinal added last.
+func (b *Builder) Ends(id uint32) bool {
+	return len(b.tail) > 0 && b.key == id>>16 && b.tail[len(b.tail)-1] == uint16(id)
+}
+
 // AddAll adds ascending ordinals above all before.
 func (b *Builder) AddAll(ids []uint32) {
 	if len(ids) == 0 {

@@ -192,37 +192,128 @@ func Open(section []byte, off uint64, count int, limit uint32) (*Set, error) {
 	return nil, fmt.Errorf("%w: form %d", ErrStored, b[0])
 }
 
-// Load is Open for a set that Open has accepted before.
-func Load(section []byte, off uint64, count int) *Set {
-	b := section[off:]
-	if b[0] == formContainers {
-		s, _ := openContainers(b)
-		return s
+// varintBytes bounds what the varint forms take that a writer chooses.
+const varintBytes = 1 + max(varintMax, 2*varintRunsMax)*binary.MaxVarintLen32
+
+// reach calls read with the bytes that a set takes, before any of them is looked
+// at.
+func reach(section []byte, off uint64, count int, read func(from, to uint64)) error {
+	end := uint64(len(section))
+	if off >= end || count <= 0 {
+		return fmt.Errorf("%w: %d ordinals at %d of %d bytes", ErrStored, count, off, end)
 	}
-	var out Builder
-	eachRun(b, count, out.AddRange)
-	return out.finish()
+	read(off, off+1)
+	b := section[off:]
+	if b[0] != formContainers {
+		read(off, min(end, off+min(varintBytes, 1+2*uint64(count)*binary.MaxVarintLen32)))
+		return nil
+	}
+	read(off, min(end, off+4))
+	if len(b) < 4 {
+		return fmt.Errorf("%w: containers at %d reach beyond the section", ErrStored, off)
+	}
+	table := b[4:]
+	n := int(binary.LittleEndian.Uint16(b[2:])) + 1
+	if len(table) < entrySize*n {
+		return fmt.Errorf("%w: containers at %d reach beyond the section", ErrStored, off)
+	}
+	read(off, off+4+entrySize*uint64(n))
+	last := uint64(0)
+	for i := range n {
+		e := table[entrySize*i:][:entrySize]
+		last = max(last, uint64(binary.LittleEndian.Uint32(e[8:]))+entryBytes(e))
+	}
+	if last > uint64(len(b)) {
+		return fmt.Errorf("%w: containers at %d reach beyond the section", ErrStored, off)
+	}
+	read(off, off+last)
+	return nil
 }
 
-// AddStored adds a stored set that Open has accepted to the union.
-func (a *Accumulator) AddStored(section []byte, off uint64, count int) {
+// entryBytes returns the length of the data of an entry.
+func entryBytes(e []byte) uint64 {
+	switch e[4] {
+	case kindBitmap:
+		return 8 * wordCount
+	case kindRuns:
+		return 4 * (uint64(binary.LittleEndian.Uint16(e[6:])) + 1)
+	}
+	return 2 * (uint64(binary.LittleEndian.Uint16(e[2:])) + 1)
+}
+
+// Peek is Open for bytes that are known to be what a writer wrote: arrays and
+// bitmaps are not walked, so that a set costs what its containers' table takes.
+// Before it looks at a range of the section it calls read with it.
+func Peek(section []byte, off uint64, count int, limit uint32, read func(from, to uint64)) (*Set, error) {
+	if err := reach(section, off, count, read); err != nil {
+		return nil, err
+	}
 	b := section[off:]
-	switch b[0] {
-	case formContainers:
-		s, _ := openContainers(b)
-		a.AddSet(s)
-	case formRuns:
-		eachRun(b, count, a.AddRange)
-	default:
-		next, b := uint32(0), b[1:]
-		for range count {
-			gap, n := uvarint(b)
-			b = b[n:]
-			next += uint32(gap)
-			a.Add(next)
-			next++
+	if b[0] != formContainers {
+		return Open(section, off, count, limit)
+	}
+	s, ok := openContainers(b)
+	if !ok || s.count != count || !s.inOrder(limit) {
+		return nil, fmt.Errorf("%w: containers at %d", ErrStored, off)
+	}
+	return s, nil
+}
+
+// inOrder checks keys and runs alone.
+func (s *Set) inOrder(limit uint32) bool {
+	for i := range s.cs {
+		c := &s.cs[i]
+		if i > 0 && c.key <= s.cs[i-1].key || uint32(c.key)<<16 >= limit {
+			return false
+		}
+		if c.kind != kindRuns {
+			continue
+		}
+		if last, ok := c.check(); !ok || uint32(c.key)<<16|uint32(last) >= limit {
+			return false
 		}
 	}
+	return true
+}
+
+// AddStored adds to the union what Peek would return.
+func (a *Accumulator) AddStored(section []byte, off uint64, count int, limit uint32, read func(from, to uint64)) error {
+	if err := reach(section, off, count, read); err != nil {
+		return err
+	}
+	b := section[off:]
+	if b[0] == formContainers {
+		s, err := Peek(section, off, count, limit, func(uint64, uint64) {})
+		if err == nil {
+			a.AddSet(s)
+		}
+		return err
+	}
+	runs := b[0] == formRuns
+	if !runs && b[0] != formDeltas {
+		return fmt.Errorf("%w: form %d", ErrStored, b[0])
+	}
+	b = b[1:]
+	for next, left := uint64(0), uint64(count); left > 0; {
+		gap, n := uvarint(b)
+		more, k := uint64(0), 0
+		if runs && n > 0 {
+			more, k = uvarint(b[n:])
+		}
+		if n <= 0 || k < 0 || runs && k == 0 || gap > uint64(limit) || more >= left || next+gap+more >= uint64(limit) {
+			return fmt.Errorf("%w: varints at %d with %d of %d ordinals to come", ErrStored, off, left, count)
+		}
+		b = b[n+k:]
+		next += gap
+		if !runs {
+			a.Add(uint32(next))
+		} else {
+			a.AddRange(uint32(next), uint32(next+more+1))
+		}
+		next += more + 1
+		left -= more + 1
+	}
+	return nil
 }
 
 // uvarint is binary.Uvarint with a way past it for the usual single byte.
@@ -231,28 +322,6 @@ func uvarint(b []byte) (uint64, int) {
 		return uint64(b[0]), 1
 	}
 	return binary.Uvarint(b)
-}
-
-// eachRun calls f with begin and end of what a varint form that was checked
-// holds.
-func eachRun(b []byte, count int, f func(begin, end uint32)) {
-	runs := b[0] == formRuns
-	b = b[1:]
-	next := uint32(0)
-	for count > 0 {
-		gap, n := uvarint(b)
-		b = b[n:]
-		next += uint32(gap)
-		length := uint32(1)
-		if runs {
-			more, n := uvarint(b)
-			b = b[n:]
-			length += uint32(more)
-		}
-		f(next, next+length)
-		next += length
-		count -= int(length)
-	}
 }
 
 func openVarints(b []byte, count int, limit uint32) (*Set, error) {

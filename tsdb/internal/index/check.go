@@ -162,7 +162,7 @@ func (s *Segment) checkPostings() error {
 
 func (s *Segment) checkOrder() error {
 	for i := 1; i < s.Len(); i++ {
-		if s.Compare(uint32(i-1), s, uint32(i)) >= 0 {
+		if s.compare(uint32(i-1), uint32(i)) >= 0 {
 			return fmt.Errorf("series %d is out of order", i)
 		}
 	}

@@ -1,10 +1,10 @@
-// Package index is the immutable index of the series of one part: which label
-// sets there are, and which of them a list of matchers selects.
+// Package index reads version 1 of the index of the series of one part, which
+// parts were written with before version 2 and are readable for ever. It hands
+// out the label sets; whoever wants to ask more writes them anew.
 //
-// A Writer is given the label sets in label order and encodes a Segment; a
-// Segment is opened from those bytes, checked once as a whole, and then only
-// read. Series have dense ordinals from 0 in label order; the values of a label
-// have ordinals from 1 in string order, 0 meaning that a series lacks the label.
+// A Segment is opened from bytes, checked once as a whole, and then only read.
+// Series have dense ordinals from 0 in label order; the values of a label have
+// ordinals from 1 in string order, 0 meaning that a series lacks the label.
 //
 // A segment is a file of sections (see package section):
 //

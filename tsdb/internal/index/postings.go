@@ -18,64 +18,6 @@ const (
 	formBitmap = 3
 )
 
-// appendPostings appends an ascending list of ordinals below n.
-func appendPostings(dst []byte, list []uint32, n uint32) []byte {
-	begin := len(dst)
-	dst = appendRuns(append(dst, formRuns), list)
-	best := len(dst) - begin
-	if deltas := 1 + deltaSize(list); deltas < best {
-		dst = appendDeltas(append(dst[:begin], formDeltas), list)
-		best = deltas
-	}
-	if 1+int(n/8) < best {
-		dst = appendBitmap(append(dst[:begin], formBitmap), list, n)
-	}
-	return dst
-}
-
-func appendRuns(dst []byte, list []uint32) []byte {
-	end := uint32(0)
-	for i := 0; i < len(list); {
-		j := i + 1
-		for j < len(list) && list[j] == list[j-1]+1 {
-			j++
-		}
-		dst = binary.AppendUvarint(dst, uint64(list[i]-end))
-		dst = binary.AppendUvarint(dst, uint64(j-i-1))
-		end = list[j-1] + 1
-		i = j
-	}
-	return dst
-}
-
-func appendDeltas(dst []byte, list []uint32) []byte {
-	next := uint32(0)
-	for _, o := range list {
-		dst = binary.AppendUvarint(dst, uint64(o-next))
-		next = o + 1
-	}
-	return dst
-}
-
-func deltaSize(list []uint32) int {
-	size := 0
-	next := uint32(0)
-	for _, o := range list {
-		size += (bits.Len32((o-next)|1) + 6) / 7
-		next = o + 1
-	}
-	return size
-}
-
-func appendBitmap(dst []byte, list []uint32, n uint32) []byte {
-	begin := len(dst)
-	dst = append(dst, make([]byte, (n+7)/8)...)
-	for _, o := range list {
-		dst[begin+int(o/8)] |= 1 << (o % 8)
-	}
-	return dst
-}
-
 // decodePostings appends the list stored in b to dst; ok is false unless b
 // holds exactly that: ascending ordinals below n.
 func decodePostings(dst []uint32, b []byte, n uint32) (out []uint32, ok bool) {

@@ -2,9 +2,10 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
-	"sort"
+	"math/bits"
 	"strings"
 	"unsafe"
 
@@ -12,6 +13,33 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index/section"
+)
+
+// format is what segments are written in.
+//
+// History: 1 sections of tables, postings as deltas, runs or bitmaps.
+var format = section.Format{Magic: "VIDX", Version: 1}
+
+// Ids of the sections.
+const (
+	secNames       = 1
+	secNameBytes   = 2
+	secValues      = 3
+	secValueBytes  = 4
+	secPostings    = 5
+	secPresence    = 6
+	secShapes      = 7
+	secSeries      = 8
+	secRecords     = 9
+	columnNameEnd  = 0
+	columnValueEnd = 1
+	columnPresent  = 2
+	columnPresEnd  = 3
+	columnStrEnd   = 0
+	columnCount    = 1
+	columnPostEnd  = 2
+	columnShape    = 0
+	columnRecEnd   = 1
 )
 
 // Segment is an opened index. It holds a handful of byte slices, whatever the
@@ -91,12 +119,6 @@ func corrupt(f *section.File, id uint64, cause error) error {
 // Len returns the number of series.
 func (s *Segment) Len() int { return s.series.Rows() }
 
-// Size returns the memory the segment holds, in bytes, about.
-func (s *Segment) Size() int {
-	n := len(s.records) + len(s.nameBytes) + len(s.presence) + len(s.valueBytes) + len(s.postings)
-	return n + 8*s.series.Rows() + 12*s.values.Rows() + 16*s.names.Rows() + 48*len(s.shapes)
-}
-
 // textAt returns string i of those whose ends a column lists, aliasing text.
 func textAt(text []byte, ends *section.Table, column, i int) string {
 	begin := uint64(0)
@@ -119,21 +141,6 @@ func (s *Segment) valueRange(i int) (begin, end int) {
 		begin = int(s.names.At(columnValueEnd, i-1))
 	}
 	return begin, int(s.names.At(columnValueEnd, i))
-}
-
-// findName returns the number of a label name.
-func (s *Segment) findName(name string) (int, bool) {
-	return sort.Find(s.names.Rows(), func(i int) int { return strings.Compare(name, s.name(i)) })
-}
-
-// findValue returns the ordinal of a value of name i, 0 if there is none.
-func (s *Segment) findValue(i int, value string) uint32 {
-	begin, end := s.valueRange(i)
-	k, ok := sort.Find(end-begin, func(k int) int { return strings.Compare(value, s.value(begin+k)) })
-	if !ok {
-		return 0
-	}
-	return uint32(k + 1)
 }
 
 // record returns the shape and the record of a series.
@@ -184,51 +191,25 @@ func (s *Segment) Labels(series uint32, b *labels.ScratchBuilder) labels.Labels 
 	return b.Labels()
 }
 
-// Compare compares the label set of a series with one of another segment, which
-// may be s, in the order of labels.Compare. It allocates nothing.
-func (s *Segment) Compare(series uint32, other *Segment, otherSeries uint32) int {
-	sh, record := s.record(series)
-	otherShape, otherRecord := other.record(otherSeries)
-	for k := range min(len(sh.names), len(otherShape.names)) {
-		name, value := s.label(sh, record, k)
-		otherName, otherValue := other.label(otherShape, otherRecord, k)
-		if c := strings.Compare(name, otherName); c != 0 {
-			return c
-		}
-		if c := strings.Compare(value, otherValue); c != 0 {
+// compare compares the label sets of two series in the order of labels.Compare.
+func (s *Segment) compare(a, b uint32) int {
+	shapeA, recordA := s.record(a)
+	shapeB, recordB := s.record(b)
+	for k := range min(len(shapeA.names), len(shapeB.names)) {
+		nameA, valueA := s.label(shapeA, recordA, k)
+		nameB, valueB := s.label(shapeB, recordB, k)
+		if c := cmp.Or(strings.Compare(nameA, nameB), strings.Compare(valueA, valueB)); c != 0 {
 			return c
 		}
 	}
-	return len(sh.names) - len(otherShape.names)
+	return len(shapeA.names) - len(shapeB.names)
 }
 
-// CompareLabels compares the label set of a series with lset in the order of
-// labels.Compare. It allocates nothing to speak of.
-func (s *Segment) CompareLabels(series uint32, lset labels.Labels) int {
-	sh, record := s.record(series)
-	k, result := 0, 0
-	lset.Range(func(l labels.Label) {
-		if result != 0 {
-			return
-		}
-		if k == len(sh.names) {
-			result = -1
-			return
-		}
-		name, value := s.label(sh, record, k)
-		k++
-		if result = strings.Compare(name, l.Name); result == 0 {
-			result = strings.Compare(value, l.Value)
-		}
-	})
-	if result == 0 && k < len(sh.names) {
-		return 1
+// ordinalWidth is the number of bytes an ordinal of a name with n values takes
+// in a record; none where only one value is possible.
+func ordinalWidth(n int) int {
+	if n == 1 {
+		return 0
 	}
-	return result
-}
-
-// Lookup returns the ordinal of the series with exactly this label set.
-func (s *Segment) Lookup(lset labels.Labels) (uint32, bool) {
-	i, ok := sort.Find(s.Len(), func(i int) int { return -s.CompareLabels(uint32(i), lset) })
-	return uint32(i), ok
+	return (bits.Len32(uint32(n)) + 7) / 8
 }

@@ -3,8 +3,8 @@ package index
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
 
@@ -72,154 +72,16 @@ func open(t testing.TB, sets []labels.Labels) *Segment {
 	return s
 }
 
-func randomMatcher(r *rand.Rand) *labels.Matcher {
-	names := []string{"__name__", "a", "b", "instance", "job", "päth", "z", "absent"}
-	values := []string{"", "v0", "v1", "v12", "none", "v1|v2|v30", "v1.*", ".*", ".+", "", "v[0-9]", "(?i)V1.*", ".*2", "v1|", "é.*", "v0{200}.*", "[^v].*", "v1.+|v2"}
-	return labels.MustNewMatcher(labels.MatchType(r.IntN(4)), names[r.IntN(len(names))], values[r.IntN(len(values))])
-}
-
-// selectNaive is the slow twin of Select.
-func selectNaive(sets []labels.Labels, ms []*labels.Matcher) []uint32 {
-	var out []uint32
-next:
-	for i, lset := range sets {
-		for _, m := range ms {
-			if !m.Matches(lset.Get(m.Name)) {
-				continue next
-			}
-		}
-		out = append(out, uint32(i))
-	}
-	return out
-}
-
-func TestSelectEqualsNaiveFilter(t *testing.T) {
-	hits := 0
-	for seed := range uint64(40) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		sets := randomSets(r, []int{0, 1, 5, 80, 2000}[seed%5])
-		s := open(t, sets)
-		for range 150 {
-			var ms []*labels.Matcher
-			for range r.IntN(4) {
-				ms = append(ms, randomMatcher(r))
-			}
-			got, err := s.Select(ms...)
-			require.NoError(t, err)
-			want := selectNaive(sets, ms)
-			if len(want) == 0 {
-				require.Empty(t, got, "%v", ms)
-				continue
-			}
-			hits++
-			require.Equal(t, want, got, "seed %d: %v", seed, ms)
-		}
-	}
-	require.Greater(t, hits, 1000)
-}
-
 func TestLabelsComeBack(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 7))
-	sets := randomSets(r, 1500)
-	s := open(t, sets)
-	require.Equal(t, len(sets), s.Len())
-	var b labels.ScratchBuilder
-	for i, want := range sets {
-		require.Equal(t, want, s.Labels(uint32(i), &b))
-		got, ok := s.Lookup(want)
-		require.True(t, ok)
-		require.EqualValues(t, i, got)
-	}
-	for _, lset := range randomSets(rand.New(rand.NewPCG(8, 8)), 1500) {
-		_, want := slices.BinarySearchFunc(sets, lset, labels.Compare)
-		_, got := s.Lookup(lset)
-		require.Equal(t, want, got)
-	}
-	other := randomSets(rand.New(rand.NewPCG(9, 9)), 100)
-	o := open(t, other)
-	for i := range other {
-		k := r.IntN(len(sets))
-		require.Equal(t, sign(labels.Compare(sets[k], other[i])), sign(s.Compare(uint32(k), o, uint32(i))))
-		require.Equal(t, sign(labels.Compare(sets[k], other[i])), sign(s.CompareLabels(uint32(k), other[i])))
-	}
-}
-
-func sign(v int) int { return max(-1, min(1, v)) }
-
-func TestNamesValuesAndColumns(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 3))
-	sets := randomSets(r, 700)
-	s := open(t, sets)
-	for _, pick := range []int{0, 1, 50, len(sets)} {
-		var ords []uint32
-		for i := range sets {
-			if r.IntN(len(sets)) < pick {
-				ords = append(ords, uint32(i))
-			}
-		}
-		names, values := map[string]bool{}, map[string]map[string]bool{}
-		for _, o := range ords {
-			sets[o].Range(func(l labels.Label) {
-				names[l.Name] = true
-				if values[l.Name] == nil {
-					values[l.Name] = map[string]bool{}
-				}
-				values[l.Name][l.Value] = true
-			})
-		}
-		if ords == nil {
-			ords = []uint32{}
-		}
-		require.Equal(t, keys(names), s.LabelNames(ords))
-		for _, name := range append(keys(names), "absent") {
-			require.Equal(t, keys(values[name]), s.LabelValues(name, ords))
-			if pick == len(sets) {
-				require.Equal(t, keys(values[name]), s.LabelValues(name, nil))
-			}
-			column := s.Column(name)
-			for _, o := range ords {
-				require.Equal(t, sets[o].Get(name), column.Value(column.Ordinal(o)))
-			}
+	for seed, n := range []int{0, 1, 5, 80, 2000} {
+		sets := randomSets(rand.New(rand.NewPCG(uint64(seed), 7)), n)
+		s := open(t, sets)
+		require.Equal(t, len(sets), s.Len())
+		var b labels.ScratchBuilder
+		for i, want := range sets {
+			require.Equal(t, want, s.Labels(uint32(i), &b))
 		}
 	}
-	require.Equal(t, s.LabelNames(nil), keys(toSet(s.LabelNames(nil))))
-	for _, c := range s.Cardinality() {
-		total, values, bytes := 0, 0, 0
-		s.ValueCardinality(c.Name, func(value string, series int) {
-			total, values, bytes = total+series, values+1, bytes+len(value)
-		})
-		require.Equal(t, NameCount{c.Name, values, total, bytes}, c)
-	}
-}
-
-func toSet(list []string) map[string]bool {
-	out := map[string]bool{}
-	for _, s := range list {
-		out[s] = true
-	}
-	return out
-}
-
-func keys(m map[string]bool) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
-}
-
-func TestWriterRefuses(t *testing.T) {
-	var w Writer
-	_, err := w.Add(labels.FromStrings("a", "2"))
-	require.NoError(t, err)
-	_, err = w.Add(labels.FromStrings("a", "2"))
-	require.ErrorIs(t, err, ErrOrder)
-	_, err = w.Add(labels.FromStrings("a", "1"))
-	require.ErrorIs(t, err, ErrOrder)
-	_, err = w.Add(labels.FromStrings("b", ""))
-	require.ErrorContains(t, err, `label "b" is empty`)
-	require.Equal(t, 1, w.Len())
 }
 
 func TestPostingsForms(t *testing.T) {
@@ -261,4 +123,18 @@ func TestFlippedBytesAreNoticed(t *testing.T) {
 	}
 	_, err := Open(b[:len(b)-1])
 	require.ErrorIs(t, err, block.ErrCorrupt)
+}
+
+// TestGoldenSegment reads a segment as it was written when version 1 was.
+func TestGoldenSegment(t *testing.T) {
+	stored, err := os.ReadFile("testdata/v1.index")
+	require.NoError(t, err)
+	s, err := Open(stored)
+	require.NoError(t, err)
+	var b labels.ScratchBuilder
+	sets := randomSets(rand.New(rand.NewPCG(11, 11)), 40)
+	require.Equal(t, len(sets), s.Len())
+	for i, want := range sets {
+		require.Equal(t, want, s.Labels(uint32(i), &b))
+	}
 }

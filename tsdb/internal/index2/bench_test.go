@@ -378,7 +378,7 @@ func BenchmarkSegmentSize(b *testing.B) {
 			c, err := openFrame(stored)
 			require.NoError(b, err)
 			for id, section := range c.section {
-				b.Logf("section %d: %.1f bytes per series", id, float64(len(section))/n)
+				b.Logf("section %d: %.1f bytes per series", id, float64(len(section.b))/n)
 			}
 		})
 	}

@@ -15,8 +15,10 @@
 // ordinals. Both are cached, if asked to, and what is cached is extended by what
 // came since, never thrown away for having grown old.
 //
-// A segment is a file of sections, see docs/format/index2.md. Invariants, checked
-// when one is opened:
+// A segment is a file of sections, see docs/format/index2.md. Opening one reads a
+// few tables; the rest is checked by pages as it is touched, and look-ups happen in
+// a Guard that tells damage. Invariants, of which opening checks I4, names and days,
+// and Verify all:
 //
 //	I1  label names, and the values of a label, ascend strictly and are not empty
 //	I2  postings and presence are sets of series below their number, as many as
@@ -25,6 +27,7 @@
 //	I4  row groups follow each other without gaps up to the number of series
 //	I5  days ascend strictly and are active for series that exist
 //
-// That postings and columns agree and that series are in label order is not
-// relied on for safety; Verify checks it.
+// Pages whose checksums hold were written by a Writer, which keeps them. Where
+// someone else wrote them, look-ups stay within bounds or fail in their Guard, but
+// their answers are worth what Verify says.
 package index2

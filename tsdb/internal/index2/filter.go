@@ -3,8 +3,8 @@ package index2
 import "hash/maphash"
 
 // filter tells most of the values that a dictionary does not have, so that
-// looking for them costs one cache line and not a dozen. It is made when a
-// dictionary is checked and takes a byte per value.
+// looking for them costs one cache line and not a dozen. It takes a byte per
+// value.
 type filter struct {
 	seed   maphash.Seed
 	blocks [][8]uint64
@@ -22,8 +22,8 @@ func (f *filter) block(hash uint64) *[8]uint64 {
 	return &f.blocks[(hash>>36)*uint64(len(f.blocks))>>28]
 }
 
-func (f *filter) add(value []byte) {
-	hash := maphash.Bytes(f.seed, value)
+func (f *filter) add(value string) {
+	hash := maphash.String(f.seed, value)
 	b := f.block(hash)
 	for range 4 {
 		b[hash>>6&7] |= 1 << (hash & 63)

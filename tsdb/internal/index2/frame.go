@@ -11,10 +11,14 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/block"
 )
 
-// Version is what segments are written in; the one before is another package's.
+// Version is what segments are written in; the first is another package's.
 //
-// History: 1 sections of tables, decompressed when opened; 2 used in place.
-const Version = 2
+// History: 1 sections of tables, decompressed when opened; 2 used in place; 3
+// checksums per page, packed values, no counts where every value has one series.
+const Version = 3
+
+// oldest is the first version that Open reads.
+const oldest = 2
 
 const (
 	magic      = "VIDX"
@@ -29,7 +33,8 @@ const (
 	secColumns  = 6
 	secData     = 7
 	secDays     = 8
-	sections    = 8
+	secSums     = 9
+	sections    = 9
 
 	howRaw  = 0
 	howZstd = 1
@@ -56,6 +61,8 @@ type frame struct {
 	compress bool
 	encoder  *zstd.Encoder
 	whole    []byte // of a section to be compressed
+	sums     []byte // of the pages that are full
+	page     uint32 // checksum of the one that is not
 	err      error
 }
 
@@ -73,6 +80,16 @@ func (f *frame) write(b []byte) {
 	f.at += int64(n)
 	if err != nil {
 		f.err = fmt.Errorf("write %d bytes at %d of index: %w", len(b), f.at, err)
+		return
+	}
+	for from := f.at - int64(len(b)); len(b) > 0; {
+		n := min(int64(len(b)), pageSize-from%pageSize)
+		f.page = crc32.Update(f.page, f.table, b[:n])
+		from, b = from+n, b[n:]
+		if from%pageSize == 0 {
+			f.sums = binary.LittleEndian.AppendUint32(f.sums, f.page)
+			f.page = 0
+		}
 	}
 }
 
@@ -118,8 +135,16 @@ func (f *frame) end() {
 	f.whole = f.whole[:0]
 }
 
-// finish writes table of contents and footer.
+// finish writes the checksums of pages, table of contents and footer.
 func (f *frame) finish() (int64, error) {
+	if !f.compress { // else each section is read whole anyway
+		f.begin(secSums)
+		if f.at%pageSize != 0 {
+			f.sums = binary.LittleEndian.AppendUint32(f.sums, f.page)
+		}
+		f.put(f.sums)
+		f.end()
+	}
 	var toc []byte
 	for _, e := range f.toc {
 		for _, x := range []uint64{e.id, e.offset, e.length, e.stored} {
@@ -149,12 +174,15 @@ func corrupt(at int64, format string, args ...any) error {
 
 // contents is an opened frame.
 type contents struct {
-	section [sections + 1][]byte // by id
-	offset  [sections + 1]int64
+	version uint32
+	entries [sections + 1]*tocEntry // by id
+	section [sections + 1]section
+	pages   *pages // nil if the file has no checksums of pages
 }
 
-// openFrame finds the sections in b and checks their checksums. Raw sections
-// alias b.
+// openFrame finds the sections in b. It checks the checksums of those that are
+// read whole when a segment is opened, of all if there are none by page. Raw
+// sections alias b.
 func openFrame(b []byte) (*contents, error) {
 	size := int64(len(b))
 	if size < headerSize+footerSize {
@@ -176,19 +204,30 @@ func openFrame(b []byte) (*contents, error) {
 	if version > Version {
 		return nil, fmt.Errorf("%s version %d: %w (%d)", magic, version, block.ErrVersion, Version)
 	}
-	if version < Version || string(b[:4]) != magic || binary.LittleEndian.Uint32(b[4:]) != version {
+	if version < oldest || string(b[:4]) != magic || binary.LittleEndian.Uint32(b[4:]) != version {
 		return nil, corrupt(0, "header %q does not go with the footer of %s version %d", b[:headerSize], magic, version)
 	}
-	c := new(contents)
-	return c, c.parse(b[:end], toc)
+	c := &contents{version: version}
+	if err := c.parse(end, toc); err != nil {
+		return nil, err
+	}
+	return c, c.open(b[:end])
 }
 
-func (c *contents) parse(b, toc []byte) error {
-	end := int64(len(b))
-	table := crc32.MakeTable(crc32.Castagnoli)
+// FileVersion returns the version that the footer of an index names, of any
+// package's; 0 if it is none.
+func FileVersion(b []byte) uint32 {
+	if len(b) < headerSize+footerSize || string(b[len(b)-4:]) != magic {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b[len(b)-8:])
+}
+
+// parse reads the table of contents.
+func (c *contents) parse(end int64, toc []byte) error {
 	seen := 0
 	for len(toc) > 0 {
-		var e tocEntry
+		e := new(tocEntry)
 		for _, p := range []*uint64{&e.id, &e.offset, &e.length, &e.stored} {
 			x, n := binary.Uvarint(toc)
 			if n <= 0 {
@@ -200,25 +239,55 @@ func (c *contents) parse(b, toc []byte) error {
 			return corrupt(end, "table of contents is cut short")
 		}
 		e.how, e.crc, toc = toc[0], binary.LittleEndian.Uint32(toc[1:]), toc[5:]
-		if e.id == 0 || e.id > sections || c.section[e.id] != nil {
+		if e.id == 0 || e.id > sections || c.entries[e.id] != nil {
 			return corrupt(end, "section %d is unknown or there twice", e.id)
 		}
 		if e.offset > uint64(end) || e.stored > uint64(end)-e.offset {
 			return corrupt(end, "section %d reaches from %d for %d bytes, beyond %d", e.id, e.offset, e.stored, end)
 		}
-		stored := b[e.offset : e.offset+e.stored : e.offset+e.stored]
-		if got := crc32.Checksum(stored, table); got != e.crc {
-			return corrupt(int64(e.offset), "checksum of section %d: got %08x, want %08x", e.id, got, e.crc)
-		}
-		content, err := e.content(stored)
-		if err != nil {
-			return corrupt(int64(e.offset), "section %d: %w", e.id, err)
-		}
-		c.section[e.id], c.offset[e.id] = content, int64(e.offset)
+		c.entries[e.id] = e
+		seen++
+	}
+	if c.entries[secSums] == nil {
 		seen++
 	}
 	if seen != sections {
 		return corrupt(end, "got %d sections, want %d", seen, sections)
+	}
+	return nil
+}
+
+// open opens the sections, the checksums of pages first.
+func (c *contents) open(b []byte) error {
+	for id := sections; id > 0; id-- {
+		e := c.entries[id]
+		if e == nil {
+			continue
+		}
+		stored := b[e.offset : e.offset+e.stored : e.offset+e.stored]
+		s := &c.section[id]
+		s.at = e.offset
+		switch id {
+		case secText, secGroups, secPostings, secData:
+			if e.how == howRaw {
+				s.pages = c.pages
+			}
+		}
+		if s.pages == nil {
+			if got := crc32.Checksum(stored, crc32.MakeTable(crc32.Castagnoli)); got != e.crc {
+				return corrupt(int64(e.offset), "checksum of section %d: got %08x, want %08x", e.id, got, e.crc)
+			}
+		} else if e.offset+e.stored > uint64(len(c.pages.file)) {
+			return corrupt(int64(e.offset), "section %d has no checksums", id)
+		}
+		content, err := e.content(stored)
+		if err == nil && id == secSums {
+			c.pages, err = newPages(b[:e.offset], content)
+		}
+		if err != nil {
+			return corrupt(int64(e.offset), "section %d: %w", e.id, err)
+		}
+		s.b = content
 	}
 	return nil
 }

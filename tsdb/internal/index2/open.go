@@ -5,34 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
 )
 
-// Open opens the segment stored in b, which it keeps and uses in place. It reads
-// all of it once: checksums, and everything that an accessor relies on (I1 to
-// I5), so that no answer can fail or reach out of bounds later. b begins at a
-// multiple of 8 in memory, or else bitmaps are copied when they are used. Errors
-// wrap block.ErrCorrupt or block.ErrVersion.
-func Open(b []byte, caches Caches) (*Segment, error) {
+// Open opens the segment stored in b, which it keeps and uses in place: it reads
+// the tables of names, row groups and days alone. The rest is checked page by
+// page as it is touched; see Guard for how damage is told. b begins at a multiple
+// of 8 in memory, or else bitmaps are copied when they are used. Errors wrap
+// block.ErrCorrupt or block.ErrVersion. b must stay until Close.
+func Open(b []byte, caches Caches) (s *Segment, err error) {
+	s = &Segment{file: b, byName: map[string]*segmentLabel{}}
+	defer s.caught(debug.SetPanicOnFault(true), &err)
 	c, err := openFrame(b)
 	if err != nil {
 		return nil, fmt.Errorf("open index: %w", err)
 	}
-	s := &Segment{byName: map[string]*segmentLabel{}, rows: c.section[secRows], columns: c.section[secColumns], data: c.section[secData]}
-	for _, section := range c.section {
-		s.size += len(section)
+	s.rows, s.columns, s.data, s.postings, s.pages = c.section[secRows].b, c.section[secColumns].b, c.section[secData], c.section[secPostings], c.pages
+	for i := range c.section {
+		s.size += len(c.section[i].b)
 	}
 	for _, step := range []struct {
 		id  int
 		run func(*contents) error
-	}{{secRows, s.openRows}, {secNames, s.openNames}, {secColumns, s.checkColumns}, {secDays, s.openDays}} {
+	}{{secRows, s.openRows}, {secNames, s.openNames}, {secColumns, s.openColumns}, {secDays, s.openDays}} {
 		if err := step.run(c); err != nil {
-			return nil, fmt.Errorf("open index: %w", corrupt(c.offset[step.id], "section %d: %w", step.id, err))
+			return nil, fmt.Errorf("open index: %w", corrupt(int64(c.section[step.id].at), "section %d: %w", step.id, err))
 		}
 	}
 	s.every = bitmap.All(s.n)
 	s.View = newView(s, caches)
+	s.View.segment = s
 	return s, nil
 }
 
@@ -52,8 +56,8 @@ func (s *Segment) openRows(*contents) error {
 			return fmt.Errorf("row group %d begins at %d with column %d, want %d and %d", g, b, f, begin, first)
 		}
 		end, last := s.rowGroup(g + 1)
-		if end <= begin || last < first {
-			return fmt.Errorf("row group %d is empty or out of order", g)
+		if end <= begin || end-begin > maxRows || last < first {
+			return fmt.Errorf("row group %d has rows from %d to %d", g, begin, end)
 		}
 		begin, first = end, last
 	}
@@ -90,10 +94,11 @@ func (r *reader) take(b *[]byte, n uint64) []byte {
 	return out
 }
 
-// openNames reads the label names and checks I1 and I2.
+// openNames reads the label names and checks their order (I1).
 func (s *Segment) openNames(c *contents) error {
-	r := &reader{b: c.section[secNames]}
+	r := &reader{b: c.section[secNames].b}
 	text, groups := c.section[secText], c.section[secGroups]
+	textAt, groupsAt := uint64(0), uint64(0)
 	count := r.uvarint()
 	if count > uint64(len(r.b)) {
 		return fmt.Errorf("%d label names", count)
@@ -103,85 +108,78 @@ func (s *Segment) openNames(c *contents) error {
 		l.name = string(r.take(&r.b, r.uvarint()))
 		values, length := r.uvarint(), r.uvarint()
 		present, off := r.uvarint(), r.uvarint()
-		if values == 0 || values > uint64(s.n) || present > uint64(s.n) {
+		if values == 0 || values > uint64(s.n) || present > uint64(s.n) || present < values {
 			return fmt.Errorf("label %q has %d values and %d of %d series", l.name, values, present, s.n)
 		}
-		l.n, l.dictionary.postings = uint32(values), c.section[secPostings]
-		l.text = r.take(&text, length)
-		l.groups = r.take(&groups, groupEntry*uint64(l.groupCount()))
-		if r.failed {
+		l.n, l.limit, l.count, l.off, l.dictionary.postings = uint32(values), s.n, uint32(present), off, s.postings
+		if err := l.openFlags(r, c.version); err != nil {
+			return fmt.Errorf("label %q: %w", l.name, err)
+		}
+		size := groupEntry * uint64(l.groupCount())
+		if r.failed || length > uint64(len(text.b))-textAt || size > uint64(len(groups.b))-groupsAt {
 			return errors.New("label names reach beyond their sections")
 		}
+		l.text, l.groups = text.part(textAt, length), groups.part(groupsAt, size)
+		textAt, groupsAt = textAt+length, groupsAt+size
 		if l.name == "" || i > 0 && l.name <= s.list[i-1].name {
 			return fmt.Errorf("label name %q is empty or out of order", l.name)
-		}
-		total, err := l.check(s.n)
-		if err != nil {
-			return fmt.Errorf("values of %q: %w", l.name, err)
-		}
-		if uint64(total) != present {
-			return fmt.Errorf("label %q: %d series in all, %d of its values", l.name, present, total)
-		}
-		if present == uint64(s.n) {
-			l.presence = bitmap.All(s.n)
-		} else if l.presence, err = bitmap.Open(c.section[secPostings], off, int(present), s.n); err != nil {
-			return fmt.Errorf("presence of %q: %w", l.name, err)
 		}
 		s.list = append(s.list, l)
 		s.byName[l.name] = l
 	}
-	if len(r.b)+len(text)+len(groups) > 0 {
+	if len(r.b) > 0 || textAt != uint64(len(text.b)) || groupsAt != uint64(len(groups.b)) {
 		return errors.New("label names leave bytes over")
 	}
 	return nil
 }
 
-// checkColumns checks I3: every row has ordinals that exist.
-func (s *Segment) checkColumns(*contents) error {
-	var ids, ordinals [1024]uint32
+// Flags of a label.
+const (
+	flagSingle   = 1 // each value has one series
+	flagTemplate = 2 // a template follows
+)
+
+// openFlags reads what version 2 has not.
+func (l *segmentLabel) openFlags(r *reader, version uint32) error {
+	if version < 3 {
+		return nil
+	}
+	flags := r.uvarint()
+	l.single = flags&flagSingle != 0
+	if flags > flagSingle|flagTemplate || l.single && l.count != l.n {
+		return fmt.Errorf("flags %d", flags)
+	}
+	if flags&flagTemplate == 0 {
+		return nil
+	}
+	var err error
+	l.template, err = readTemplate(r)
+	return err
+}
+
+// openColumns checks that columns are within their sections.
+func (s *Segment) openColumns(*contents) error {
 	for g := range s.rowGroups() {
 		begin, first := s.rowGroup(g)
 		end, last := s.rowGroup(g + 1)
 		for i := first; i < last; i++ {
 			e := s.columns[columnEntry*i:][:columnEntry]
 			number, how := binary.LittleEndian.Uint32(e), binary.LittleEndian.Uint64(e[8:])
-			if int64(number) >= int64(len(s.list)) || i > first && number <= s.column(i-1).label {
+			if int64(number) >= int64(len(s.list)) || i > first && number <= binary.LittleEndian.Uint32(s.columns[columnEntry*(i-1):]) {
 				return fmt.Errorf("column %d is of label %d of %d, or out of order", i, number, len(s.list))
 			}
 			width, off := how&0x3f, how>>8
-			if width > 32 || off+(uint64(end-begin)*width+7)/8+dataSlack > uint64(len(s.data)) {
-				return fmt.Errorf("column %d has %d bits a row from %d of %d bytes", i, width, off, len(s.data))
-			}
-			p, values, nullable := s.column(i), s.list[number].n, how&0x80 != 0
-			if width == 0 && !nullable { // as long as one likes in no bytes
-				if p.base == 0 || p.base > values {
-					return fmt.Errorf("column %d has value %d of %d", i, p.base, values)
-				}
-				continue
-			}
-			for at := begin; at < end; at += uint32(len(ids)) {
-				n := min(int(end-at), len(ids))
-				for k := range n {
-					ids[k] = at + uint32(k)
-				}
-				p.fill(ordinals[:n], ids[:n], begin)
-				for _, o := range ordinals[:n] {
-					if o > values || o == 0 && !nullable {
-						return fmt.Errorf("column %d has value %d of %d", i, o, values)
-					}
-				}
-				if uint64(at)+uint64(len(ids)) > math.MaxUint32 {
-					break
-				}
+			if width > 32 || off+(uint64(end-begin)*width+7)/8+dataSlack > uint64(len(s.data.b)) {
+				return fmt.Errorf("column %d has %d bits a row from %d of %d bytes", i, width, off, len(s.data.b))
 			}
 		}
 	}
 	return nil
 }
 
-// openDays reads the activity of days, I5.
+// openDays reads the days and checks their order (I5).
 func (s *Segment) openDays(c *contents) error {
-	r := &reader{b: c.section[secDays]}
+	r := &reader{b: c.section[secDays].b}
 	count := r.uvarint()
 	if count > uint64(len(r.b)) {
 		return fmt.Errorf("%d days", count)
@@ -189,15 +187,11 @@ func (s *Segment) openDays(c *contents) error {
 	day := int64(0)
 	for i := range count {
 		step, active, off := r.uvarint(), r.uvarint(), r.uvarint()
-		if r.failed || step > math.MaxInt32 || i > 0 && step == 0 {
+		if r.failed || step > math.MaxInt32 || i > 0 && step == 0 || active == 0 || active > uint64(s.n) {
 			return errors.New("days do not parse")
 		}
 		day += int64(step)
-		set, err := bitmap.Open(c.section[secPostings], off, int(min(active, math.MaxInt32*2)), s.n)
-		if err != nil {
-			return fmt.Errorf("activity of day %d: %w", day, err)
-		}
-		s.days = append(s.days, segmentDay{day, set})
+		s.days = append(s.days, segmentDay{day: day, count: int(active), off: off})
 	}
 	if len(r.b) > 0 || r.failed {
 		return errors.New("days leave bytes over")

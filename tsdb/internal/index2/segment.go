@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"slices"
+	"runtime/debug"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -14,37 +15,46 @@ import (
 )
 
 // Segment is an opened index. It is used in place: beside the bytes it was
-// opened from it holds something per label name and per day and a byte per
-// distinct value, but nothing per series. The bytes must not change nor be
-// unmapped before Close, nor before the last use of a set or column it returned.
-// It may be used by many goroutines. Its series have dense ordinals in label
-// order.
+// opened from it holds something per label name, per day and per set that was
+// asked for, but nothing per series. The bytes must not change nor be unmapped
+// before Close. It may be used by many goroutines. Its series have dense ordinals
+// in label order.
+//
+// Methods that return an error tell damage by it. Those that return none, and the
+// sets and columns that any of them returned, are used inside a Guard.
 type Segment struct {
 	View
-	n       uint32
-	size    int
-	every   *bitmap.Set
-	list    []*segmentLabel // by name
-	byName  map[string]*segmentLabel
-	rows    []byte
-	columns []byte
-	data    []byte
-	days    []segmentDay
+	File     string // named in errors; set before the segment is used
+	file     []byte
+	n        uint32
+	size     int
+	every    *bitmap.Set
+	list     []*segmentLabel // by name
+	byName   map[string]*segmentLabel
+	rows     []byte
+	columns  []byte
+	data     section
+	postings section
+	pages    *pages // nil if all was checked
+	days     []segmentDay
 }
 
 // segmentLabel is a label name of a segment.
 type segmentLabel struct {
 	dictionary
-	s        *Segment
-	name     string
-	number   uint32
-	presence *bitmap.Set
+	s      *Segment
+	name   string
+	number uint32
+	count  uint32 // series that have it,
+	off    uint64 // where these are, unless all
+	having atomic.Pointer[bitmap.Set]
 }
 
-// segmentDay is the activity of one day.
+// segmentDay is a day and where the series active on it are.
 type segmentDay struct {
-	day    int64
-	active *bitmap.Set
+	day   int64
+	count int
+	off   uint64
 }
 
 // Close drops the cached answers of the segment. The owner of the bytes calls
@@ -90,19 +100,33 @@ func (s *Segment) Active(first, last int64) *bitmap.Set {
 	var out *bitmap.Set
 	for _, d := range s.days {
 		if d.day >= first && d.day <= last {
-			out = bitmap.Or(out, d.active)
+			if d.count == int(s.n) {
+				return s.every
+			}
+			out = bitmap.Or(out, s.postings.set(d.off, d.count, s.n))
 		}
 	}
 	return out
 }
 
 func (l *segmentLabel) values() uint32                { return l.n }
-func (l *segmentLabel) present() *bitmap.Set          { return l.presence }
 func (l *segmentLabel) postings(o uint32) *bitmap.Set { return l.dictionary.list(o) }
 func (l *segmentLabel) fill(dst, series []uint32)     { l.s.fill(l.number, dst, series) }
 func (l *segmentLabel) prefixed(p string) (lo, hi uint32, exact bool) {
 	lo, hi = l.dictionary.prefixed(p)
 	return lo, hi, true
+}
+
+// present keeps the set for the next who asks.
+func (l *segmentLabel) present() *bitmap.Set {
+	set := l.having.Load()
+	if set == nil {
+		if set = l.s.every; l.count < l.s.n {
+			set = l.s.postings.set(l.off, int(l.count), l.s.n)
+		}
+		l.having.Store(set)
+	}
+	return set
 }
 
 const (
@@ -133,6 +157,8 @@ type packed struct {
 	width    uint
 	nullable bool // 0 is stored for a missing label, and base is one less
 	data     []byte
+	section  *section
+	off      uint64 // of data in it
 }
 
 func (s *Segment) column(i int) (p packed) {
@@ -140,7 +166,8 @@ func (s *Segment) column(i int) (p packed) {
 	how := binary.LittleEndian.Uint64(e[8:])
 	p.label, p.base = binary.LittleEndian.Uint32(e), binary.LittleEndian.Uint32(e[4:])
 	p.width, p.nullable = uint(how&0x3f), how&0x80 != 0
-	p.data = s.data[how>>8:]
+	p.section, p.off = &s.data, how>>8
+	p.data = s.data.b[p.off:]
 	return p
 }
 
@@ -155,9 +182,16 @@ func (s *Segment) findColumn(number uint32, first, last int) (packed, bool) {
 	return s.column(first + i), true
 }
 
+// touch says that the rows from first to last are about to be read.
+func (p *packed) touch(first, last uint32) {
+	from, to := uint64(first)*uint64(p.width)>>3, uint64(last)*uint64(p.width)>>3+dataSlack
+	p.section.touch(p.off+from, p.off+to)
+}
+
 // at returns the value ordinal of a row.
 func (p *packed) at(row uint32) uint32 {
 	bit := uint64(row) * uint64(p.width)
+	p.touch(row, row)
 	x := uint32(binary.LittleEndian.Uint64(p.data[bit>>3:]) >> (bit & 7) & (1<<p.width - 1))
 	if p.nullable && x == 0 {
 		return 0
@@ -192,6 +226,7 @@ func (p *packed) fill(dst, series []uint32, begin uint32) {
 		}
 		return
 	}
+	p.touch(series[0]-begin, series[len(series)-1]-begin)
 	data, width, mask, base := p.data, uint64(p.width), uint64(1)<<p.width-1, p.base
 	if p.nullable {
 		for i, id := range series {
@@ -214,7 +249,7 @@ func (s *Segment) labels(series uint32, b *labels.ScratchBuilder) error {
 	var c cursor
 	s.eachLabel(series, func(l *segmentLabel, o uint32) {
 		c.to(&l.dictionary, o)
-		b.Add(l.name, text(slices.Clone(c.value)))
+		b.Add(l.name, strings.Clone(c.value()))
 	})
 	return nil
 }
@@ -248,7 +283,8 @@ func (s *Segment) Materializer() *Materializer {
 }
 
 // Labels returns the label set of a series, which owns its strings.
-func (m *Materializer) Labels(series uint32) (labels.Labels, error) {
+func (m *Materializer) Labels(series uint32) (lset labels.Labels, err error) {
+	defer m.s.caught(debug.SetPanicOnFault(true), &err)
 	if series >= m.s.n {
 		return labels.EmptyLabels(), fmt.Errorf("labels of series %d of %d: out of range", series, m.s.n)
 	}
@@ -257,7 +293,7 @@ func (m *Materializer) Labels(series uint32) (labels.Labels, error) {
 		c := &m.last[l.number]
 		if c.d == nil || c.last != o {
 			c.to(&l.dictionary, o)
-			m.value[l.number] = string(c.value)
+			m.value[l.number] = strings.Clone(c.value())
 		}
 		m.b.Add(l.name, m.value[l.number])
 	})

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ type View struct {
 	caches    Caches
 	valuesID  uint64 // of this source in caches.Values
 	resultsID uint64
+	segment   *Segment // nil for a head
 }
 
 func newView(src source, caches Caches) View {
@@ -40,7 +42,10 @@ func (v *View) All() *bitmap.Set { return v.src.all() }
 
 // Labels returns the label set of a series, made with b, which is reset. Many
 // series in a row are cheaper with a Materializer.
-func (v *View) Labels(series uint32, b *labels.ScratchBuilder) (labels.Labels, error) {
+func (v *View) Labels(series uint32, b *labels.ScratchBuilder) (lset labels.Labels, err error) {
+	if v.segment != nil {
+		defer v.segment.caught(debug.SetPanicOnFault(true), &err)
+	}
 	b.Reset()
 	if series >= v.src.length() {
 		return labels.EmptyLabels(), fmt.Errorf("labels of series %d of %d: out of range", series, v.src.length())
@@ -57,7 +62,10 @@ func (v *View) Select(ms ...*labels.Matcher) (*bitmap.Set, error) { return v.Sel
 
 // SelectIn is Select among the series of a set, those active on a day for one;
 // nil stands for all.
-func (v *View) SelectIn(within *bitmap.Set, ms ...*labels.Matcher) (*bitmap.Set, error) {
+func (v *View) SelectIn(within *bitmap.Set, ms ...*labels.Matcher) (set *bitmap.Set, err error) {
+	if v.segment != nil {
+		defer v.segment.caught(debug.SetPanicOnFault(true), &err)
+	}
 	for _, m := range ms {
 		if m.Type > labels.MatchNotRegexp {
 			return nil, fmt.Errorf("select series: matcher of unknown type %d", m.Type)
@@ -74,7 +82,7 @@ func (v *View) SelectIn(within *bitmap.Set, ms ...*labels.Matcher) (*bitmap.Set,
 		if l == nil {
 			return nil, nil
 		}
-		set := l.postings(l.find(ms[0].Value))
+		set = l.postings(l.find(ms[0].Value))
 		if within != nil {
 			set = bitmap.And(set, within)
 		}

@@ -106,18 +106,32 @@ func (w *Writer) Add(lset labels.Labels, days ...int64) (uint32, error) {
 	w.rows.begin(w, lset)
 	lset.Range(func(l labels.Label) { w.rows.set(w.number(l)) })
 	w.rows.end()
-	for _, day := range days {
-		b := w.days[day]
-		if b == nil {
-			b = new(bitmap.Builder)
-			w.days[day] = b
-		}
-		b.Add(w.n)
-	}
 	w.n++
 	w.previous = lset.Copy()
+	for _, day := range days {
+		if err := w.Active(day); err != nil {
+			return 0, fmt.Errorf("add series %s: %w", lset, err)
+		}
+	}
 	return w.n - 1, w.err
 }
+
+// Active says that the series added last was active on a day since 1970 UTC.
+func (w *Writer) Active(day int64) error {
+	if day < 0 || day > math.MaxInt32 || w.n == 0 {
+		return fmt.Errorf("day %d of series %d is out of range", day, int64(w.n)-1)
+	}
+	if b, id := w.days[day], w.n-1; b == nil {
+		w.days[day] = new(bitmap.Builder)
+		w.days[day].Add(id)
+	} else if !b.Ends(id) {
+		b.Add(id)
+	}
+	return nil
+}
+
+// Compress sets Options.Compress before WriteTo: when the size is known.
+func (w *Writer) Compress(on bool) { w.options.Compress = on }
 
 // number returns the numbers of a label's name and value.
 func (w *Writer) number(l labels.Label) (name, value uint32) {
@@ -211,10 +225,15 @@ func (p *postingsWriter) label(i uint32) {
 		return
 	}
 	begin := len(p.text)
+	t, single := newTemplate(l.list), len(ids) == len(l.list)
 	previous := ""
 	from, total, post := uint32(0), uint32(0), uint64(0)
 	for k, number := range byOrder {
 		value := l.list[number]
+		if t != nil {
+			packed, _ := t.encode(nil, value)
+			value = text(packed)
+		}
 		list := ids[from:ends[k]]
 		if k%groupSize == 0 {
 			previous, post = "", uint64(p.at+len(p.b))
@@ -226,7 +245,7 @@ func (p *postingsWriter) label(i uint32) {
 			p.group = binary.LittleEndian.AppendUint32(p.group, total)
 			p.group = binary.LittleEndian.AppendUint64(p.group, post)
 		}
-		post = p.value(previous, value, list, post)
+		post = p.value(previous, value, list, post, t != nil, single)
 		previous = value
 		total += uint32(len(list))
 		from = ends[k]
@@ -234,26 +253,48 @@ func (p *postingsWriter) label(i uint32) {
 			p.put()
 		}
 	}
-	present, off := presence.Count(), 0
-	if present < int(p.w.n) {
+	off := 0
+	if presence.Count() < int(p.w.n) {
 		p.b, off = bitmap.AppendSet(p.b, p.at, presence)
 	}
 	p.put()
+	p.name(l, []int{len(l.list), len(p.text) - begin, presence.Count(), off}, t, single)
+}
+
+// name appends the entry of a label name.
+func (p *postingsWriter) name(l *writerLabel, numbers []int, t *template, single bool) {
+	flags := 0
+	if single {
+		flags |= flagSingle
+	}
+	if t != nil {
+		flags |= flagTemplate
+	}
 	p.names = appendText(p.names, l.name)
-	for _, x := range []int{len(l.list), len(p.text) - begin, present, off} {
+	for _, x := range append(numbers, flags) {
 		p.names = binary.AppendUvarint(p.names, uint64(x))
+	}
+	if t != nil {
+		p.names = t.appendTo(p.names)
 	}
 }
 
-// value appends a value and its postings; post is where those before begin.
-func (p *postingsWriter) value(previous, value string, list []uint32, post uint64) uint64 {
+// value appends a value and its postings; post is where those before begin. A
+// packed value has no length of its own, one of a label of single series no count.
+func (p *postingsWriter) value(previous, value string, list []uint32, post uint64, packed, single bool) uint64 {
 	shared := 0
 	for shared < min(len(previous), len(value)) && previous[shared] == value[shared] {
 		shared++
 	}
 	p.text = binary.AppendUvarint(p.text, uint64(shared))
-	p.text = appendText(p.text, value[shared:])
-	p.text = binary.AppendUvarint(p.text, uint64(len(list)))
+	if packed {
+		p.text = append(p.text, value[shared:]...)
+	} else {
+		p.text = appendText(p.text, value[shared:])
+	}
+	if !single {
+		p.text = binary.AppendUvarint(p.text, uint64(len(list)))
+	}
 	if len(list) == 1 {
 		p.text = binary.AppendUvarint(p.text, uint64(list[0]))
 		return post

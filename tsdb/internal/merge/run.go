@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index"
+	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/part"
 )
 
@@ -31,8 +31,10 @@ func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) 
 		if err != nil {
 			return err
 		}
-		k := &walk{Input: in, index: idx, builder: labels.NewScratchBuilder(16)}
-		k.load()
+		k := &walk{Input: in, series: idx.Len(), labels: idx.Materializer()}
+		if err := k.load(); err != nil {
+			return err
+		}
 		walks = append(walks, k)
 	}
 	for n := 0; ; n++ {
@@ -48,7 +50,9 @@ func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) 
 		}
 		for _, k := range group {
 			k.ord++
-			k.load()
+			if err := k.load(); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -56,18 +60,19 @@ func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) 
 // walk is where one input stands.
 type walk struct {
 	Input
-	index   *index.Segment
-	ord     uint32
-	lset    labels.Labels
-	builder labels.ScratchBuilder
+	series int
+	labels *index2.Materializer
+	ord    uint32
+	lset   labels.Labels
 }
 
-func (k *walk) done() bool { return int(k.ord) >= k.index.Len() }
+func (k *walk) done() bool { return int(k.ord) >= k.series }
 
-func (k *walk) load() {
+func (k *walk) load() (err error) {
 	if !k.done() {
-		k.lset = k.index.Labels(k.ord, &k.builder)
+		k.lset, err = k.labels.Labels(k.ord)
 	}
+	return err
 }
 
 // lowest returns the inputs that stand at the lowest label set, in order.

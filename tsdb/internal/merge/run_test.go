@@ -149,7 +149,8 @@ func requireMerged(t testing.TB, fs vfs.FS, inputs []Input, mint, maxt int64) pa
 	var b labels.ScratchBuilder
 	total := 0
 	for o := range uint32(idx.Len()) {
-		l := idx.Labels(o, &b)
+		l, err := idx.Labels(o, &b)
+		require.NoError(t, err)
 		want := expected(t, inputs, l, mint, maxt)
 		require.Equal(t, want, samplesOf(t, out.Cursor(o, math.MinInt64, math.MaxInt64)), "%s", l)
 		total += len(want)

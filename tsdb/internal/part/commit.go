@@ -3,7 +3,6 @@ package part
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/varvedb/varve/tsdb/internal/index/section"
 )
@@ -42,21 +41,6 @@ func (w *Writer) commit(seqMin, seqMax uint64) error {
 		return fmt.Errorf("sync part directory: %w", err)
 	}
 	return nil
-}
-
-func (w *Writer) commitIndex() error {
-	b, err := w.series.Append(nil)
-	if err != nil {
-		return err
-	}
-	file, err := createFile(w.fs, w.dir, IndexFile)
-	if err != nil {
-		return err
-	}
-	file.write(b)
-	w.meta.indexSize, w.meta.indexCRC = uint64(len(b)), uint64(crc32.Checksum(b, castagnoli))
-	w.meta.Bytes += uint64(len(b))
-	return file.finish()
 }
 
 func (w *Writer) commitExemplars() error {

@@ -4,15 +4,16 @@
 // A part has the files
 //
 //	data       groups of blocks, a table that finds them, and the Meta
-//	index      the series, see package index
+//	index      the series, see package index2; old ones have version 1, package index
 //	exemplars  only if there are some
 //
-// all framed as package section describes. A Writer fills a directory that its
+// framed as package section describes or, the index, much like it. A Writer fills a directory that its
 // caller has named so that nobody takes it for a part yet (tmp-...); after
 // Commit everything is durable in there and the caller renames the directory
 // into place and syncs its parent. A Part is opened by reading the Meta alone;
-// index and table are read and checked at first use, headers of blocks and the
-// blocks themselves as they are asked for.
+// the table is read and checked at first use, headers of blocks and the blocks
+// themselves as they are asked for. A small index is read at first use too; a
+// large one is mapped, and its pages are checked as they are touched.
 //
 // What is written is format 2, see groups.go and tsdb/docs/format/part.md.
 // Format 1 has the same files; its data file is read by way of tables.go. Its

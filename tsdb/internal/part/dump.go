@@ -36,7 +36,11 @@ func (p *Part) Dump(out io.Writer, samples bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
 	var b labels.ScratchBuilder
 	for i := range l.index.Len() {
-		fmt.Fprintf(w, "series %d %s\n", i, l.index.Labels(uint32(i), &b))
+		lset, err := l.index.Labels(uint32(i), &b)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "series %d %s\n", i, lset)
 		p.dumpSeries(w, l, uint32(i), samples)
 	}
 	return w.Flush()

@@ -3,18 +3,17 @@ package part
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"path"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index"
+	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
 // loaded is what a part reads at first use.
 type loaded struct {
-	index   *index.Segment
+	index   *index2.Segment
 	samples samples
 }
 
@@ -41,10 +40,10 @@ func (p *Part) load() (*loaded, error) {
 		return p.mu.loaded, nil
 	}
 	l := new(loaded)
-	if err := p.loadIndex(l); err != nil {
+	var err error
+	if l.index, err = p.openIndex(); err != nil {
 		return nil, err
 	}
-	var err error
 	if p.meta.Format == 1 {
 		l.samples, err = loadTables(p)
 	} else {
@@ -55,23 +54,6 @@ func (p *Part) load() (*loaded, error) {
 	}
 	p.mu.loaded = l
 	return l, nil
-}
-
-func (p *Part) loadIndex(l *loaded) error {
-	b, err := p.readFile(IndexFile, p.meta.indexSize)
-	if err != nil {
-		return err
-	}
-	if got := uint64(crc32.Checksum(b, castagnoli)); got != p.meta.indexCRC {
-		return p.corrupt(IndexFile, 0, fmt.Errorf("checksum: got %08x, want %08x", got, p.meta.indexCRC))
-	}
-	if l.index, err = index.Open(b); err != nil {
-		return p.locate(IndexFile, err)
-	}
-	if got := uint64(l.index.Len()); got != p.meta.Series {
-		return p.corrupt(IndexFile, 0, fmt.Errorf("series: got %d, want %d", got, p.meta.Series))
-	}
-	return nil
 }
 
 // readFile reads a file that must have the given size.

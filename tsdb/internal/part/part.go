@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/index/section"
+	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
@@ -21,10 +21,13 @@ type Part struct {
 	data     vfs.File
 	sections *section.File
 	meta     *meta
+	caches   index2.Caches
 
 	mu struct {
 		sync.Mutex
 		loaded    *loaded
+		index     *index2.Segment
+		mapping   vfs.Mapping // of the index, nil if that was read
 		exemplars *exemplarFile
 		file      vfs.File // of exemplars
 	}
@@ -71,6 +74,9 @@ func (p *Part) locate(file string, err error) error {
 	if errors.As(err, &c) && c.File == "" {
 		return p.corrupt(file, c.Offset, c.Cause)
 	}
+	if c != nil {
+		return err
+	}
 	return fmt.Errorf("%s: %w", path.Join(p.dir, file), err)
 }
 
@@ -84,9 +90,15 @@ func (p *Part) Dir() string { return p.dir }
 // Meta describes the part.
 func (p *Part) Meta() Meta { return p.meta.Meta }
 
-// Index returns the series of the part. The first call reads and checks the
-// index and the tables of the part; it is repeated when it failed.
-func (p *Part) Index() (*index.Segment, error) {
+// UseCaches has look-ups in the index remembered in caches that parts may share.
+// It comes before anything else but Open.
+func (p *Part) UseCaches(c index2.Caches) { p.caches = c }
+
+// Index returns the series of the part. The first call opens the index and reads
+// the tables of the part; it is repeated when it failed. The rest of the index is
+// checked as it is used, and what comes of it is used in its Guard. It is good
+// until Close.
+func (p *Part) Index() (*index2.Segment, error) {
 	l, err := p.load()
 	if err != nil {
 		return nil, err
@@ -156,7 +168,7 @@ func (c failed) Err() error      { return c.err }
 func (p *Part) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := p.data.Close()
+	err := errors.Join(p.closeIndex(), p.data.Close())
 	if p.mu.file != nil {
 		err = errors.Join(err, p.mu.file.Close())
 	}

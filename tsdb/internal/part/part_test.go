@@ -18,9 +18,17 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index"
+	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
+
+func labelsOf(t testing.TB, seg *index2.Segment, series uint32) labels.Labels {
+	t.Helper()
+	var b labels.ScratchBuilder
+	lset, err := seg.Labels(series, &b)
+	assert.NoError(t, err)
+	return lset
+}
 
 // requireSame reads everything back, whole and by ranges.
 func requireSame(t testing.TB, r *rand.Rand, p *Part, want []testSeries) {
@@ -28,14 +36,13 @@ func requireSame(t testing.TB, r *rand.Rand, p *Part, want []testSeries) {
 	seg, err := p.Index()
 	require.NoError(t, err)
 	o := uint32(0)
-	var b labels.ScratchBuilder
 	for _, s := range want {
 		if len(s.spans) == 0 && len(s.exemplars) == 0 {
 			_, ok := seg.Lookup(s.lset)
 			require.False(t, ok)
 			continue
 		}
-		require.Equal(t, s.lset, seg.Labels(o, &b))
+		require.Equal(t, s.lset, labelsOf(t, seg, o))
 		whole := samplesOf(t, s.cursor(), math.MinInt64, math.MaxInt64)
 		require.Equal(t, whole, samplesOf(t, p.Cursor(o, math.MinInt64, math.MaxInt64), math.MinInt64, math.MaxInt64))
 		mint, maxt := p.SeriesRange(o)
@@ -122,8 +129,8 @@ func TestWriterRefuses(t *testing.T) {
 	f("day before", ErrRange, WriterOptions{}, one("a", dayStart), one("b", dayStart-1))
 	f("next month", ErrRange, WriterOptions{AllowMonth: true}, one("a", dayStart), one("b", dayStart+9*dayMillis))
 	f("order", ErrOrder, WriterOptions{}, one("a", dayStart, dayStart))
-	f("label order", index.ErrOrder, WriterOptions{}, one("b", dayStart), one("a", dayStart))
-	f("twice", index.ErrOrder, WriterOptions{}, one("b", dayStart), one("b", dayStart+1))
+	f("label order", index2.ErrOrder, WriterOptions{}, one("b", dayStart), one("a", dayStart))
+	f("twice", index2.ErrOrder, WriterOptions{}, one("b", dayStart), one("b", dayStart+1))
 	f("exemplar", ErrRange, WriterOptions{}, one("b", dayStart), testSeries{lset: labels.FromStrings("c", "d"), exemplars: []exemplar.Exemplar{{Ts: 5}}})
 	failing := one("a", dayStart)
 	w, err := Create(vfs.NewMem(), "d", WriterOptions{})
@@ -214,7 +221,11 @@ func readOpen(p *Part) (out []string, err error) {
 	out = append(out, fmt.Sprintf("%+v", p.Meta()))
 	var b labels.ScratchBuilder
 	for o := range uint32(seg.Len()) {
-		out = append(out, seg.Labels(o, &b).String())
+		lset, err := seg.Labels(o, &b)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, lset.String())
 		samples, err := collect(p.Cursor(o, math.MinInt64, math.MaxInt64), math.MinInt64, math.MaxInt64)
 		if err != nil {
 			return nil, err
@@ -390,7 +401,7 @@ func TestManyReaders(t *testing.T) {
 					return
 				}
 				o := uint32(r.IntN(seg.Len()))
-				lset := seg.Labels(o, &labels.ScratchBuilder{}).String()
+				lset := labelsOf(t, seg, o).String()
 				got, err := collect(p.Cursor(o, math.MinInt64, math.MaxInt64), math.MinInt64, math.MaxInt64)
 				if !assert.NoError(t, err) {
 					return

@@ -34,6 +34,9 @@ func (p *Part) Verify(report func(Problem)) error {
 	if l == nil {
 		return nil
 	}
+	if err := p.verifyIndex(l.index, report); err != nil {
+		return err
+	}
 	return l.samples.verify(report)
 }
 

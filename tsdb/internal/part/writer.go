@@ -11,7 +11,7 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index"
+	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
@@ -38,7 +38,7 @@ type Writer struct {
 	data      *fileWriter
 	exemplars *exemplarWriter
 	groups    *groupWriter
-	series    index.Writer
+	series    index2.Writer
 
 	period    period
 	meta      meta
@@ -123,7 +123,7 @@ func (w *Writer) add(lset labels.Labels, c block.Cursor) error {
 func (w *Writer) register(lset labels.Labels, full bool) error {
 	if w.series.Len() > 0 && labels.Equal(lset, w.last) {
 		if full && w.lastFull {
-			return fmt.Errorf("add series %s twice: %w", lset, index.ErrOrder)
+			return fmt.Errorf("add series %s twice: %w", lset, index2.ErrOrder)
 		}
 	} else {
 		if _, err := w.series.Add(lset); err != nil {
@@ -140,6 +140,9 @@ func (w *Writer) register(lset labels.Labels, full bool) error {
 // span takes up the samples of s, cutting blocks as they fill.
 func (w *Writer) span(s *block.Span) error {
 	if err := w.checkTimes(s); err != nil {
+		return err
+	}
+	if err := w.activate(s); err != nil {
 		return err
 	}
 	if w.pending.len() > 0 && w.pending.kind != s.Kind {

@@ -14,37 +14,10 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/index/section"
 )
 
-// format is what segments are written in.
-//
-// History: 1 sections of tables, postings as deltas, runs or bitmaps.
-var format = section.Format{Magic: "VIDX", Version: 1}
-
-// Ids of the sections.
-const (
-	secNames       = 1
-	secNameBytes   = 2
-	secValues      = 3
-	secValueBytes  = 4
-	secPostings    = 5
-	secPresence    = 6
-	secShapes      = 7
-	secSeries      = 8
-	secRecords     = 9
-	columnNameEnd  = 0
-	columnValueEnd = 1
-	columnPresent  = 2
-	columnPresEnd  = 3
-	columnStrEnd   = 0
-	columnCount    = 1
-	columnPostEnd  = 2
-	columnShape    = 0
-	columnRecEnd   = 1
-)
-
 // ErrOrder is returned for a label set that does not come after the one before.
 var ErrOrder = errors.New("label sets out of order")
 
-// Writer builds a segment. It keeps every distinct string once and four bytes
+// Writer is what wrote segments of version 1: it builds what tests read. It It keeps every distinct string once and four bytes
 // per label of each series. It is for one goroutine; the zero value is ready.
 type Writer struct {
 	names    map[string]uint32
@@ -288,11 +261,60 @@ func (w *Writer) appendSeries(put func(uint64, []byte), l *layout) {
 	put(secRecords, records)
 }
 
-// ordinalWidth is the number of bytes an ordinal of a name with n values takes
-// in a record; none where only one value is possible.
-func ordinalWidth(n int) int {
-	if n == 1 {
-		return 0
+// appendPostings appends an ascending list of ordinals below n.
+func appendPostings(dst []byte, list []uint32, n uint32) []byte {
+	begin := len(dst)
+	dst = appendRuns(append(dst, formRuns), list)
+	best := len(dst) - begin
+	if deltas := 1 + deltaSize(list); deltas < best {
+		dst = appendDeltas(append(dst[:begin], formDeltas), list)
+		best = deltas
 	}
-	return (bits.Len32(uint32(n)) + 7) / 8
+	if 1+int(n/8) < best {
+		dst = appendBitmap(append(dst[:begin], formBitmap), list, n)
+	}
+	return dst
+}
+
+func appendRuns(dst []byte, list []uint32) []byte {
+	end := uint32(0)
+	for i := 0; i < len(list); {
+		j := i + 1
+		for j < len(list) && list[j] == list[j-1]+1 {
+			j++
+		}
+		dst = binary.AppendUvarint(dst, uint64(list[i]-end))
+		dst = binary.AppendUvarint(dst, uint64(j-i-1))
+		end = list[j-1] + 1
+		i = j
+	}
+	return dst
+}
+
+func appendDeltas(dst []byte, list []uint32) []byte {
+	next := uint32(0)
+	for _, o := range list {
+		dst = binary.AppendUvarint(dst, uint64(o-next))
+		next = o + 1
+	}
+	return dst
+}
+
+func deltaSize(list []uint32) int {
+	size := 0
+	next := uint32(0)
+	for _, o := range list {
+		size += (bits.Len32((o-next)|1) + 6) / 7
+		next = o + 1
+	}
+	return size
+}
+
+func appendBitmap(dst []byte, list []uint32, n uint32) []byte {
+	begin := len(dst)
+	dst = append(dst, make([]byte, (n+7)/8)...)
+	for _, o := range list {
+		dst[begin+int(o/8)] |= 1 << (o % 8)
+	}
+	return dst
 }
