@@ -44,10 +44,10 @@ type Head struct {
 
 	mu struct {
 		sync.Mutex
-		shapes  map[string]*shape
-		blocks  uint32
-		scratch []uint32
-		key     []byte
+		shapes map[string]*shape
+		blocks uint32
+		key    []byte
+		last   *shape // of the series added last
 	}
 }
 
@@ -55,6 +55,7 @@ type Head struct {
 type headLabel struct {
 	name     string
 	id       uint32
+	last     uint32 // value of the series added last that has the label; its writer's
 	byValue  table
 	count    atomic.Uint32
 	values   chunked[headValue] // by ordinal less one
@@ -109,8 +110,10 @@ func (h *Head) findLabel(name string) *headLabel {
 }
 
 // find returns the ordinal of a value, 0 if there is none.
-func (l *headLabel) find(h *Head, value string) uint32 {
-	p := l.byValue.probe(h.hashText(value))
+func (l *headLabel) find(h *Head, value string) uint32 { return l.lookup(h, value, h.hashText(value)) }
+
+func (l *headLabel) lookup(h *Head, value string, hash uint32) uint32 {
+	p := l.byValue.probe(hash)
 	for id, ok := p.next(); ok; id, ok = p.next() {
 		if h.arena.at(l.values.at(id).text) == value {
 			return id + 1
@@ -163,7 +166,7 @@ func (h *Head) lookup(hash uint32, pairs []pair) (uint32, bool) {
 
 // Add returns the ordinal of the series with the label set lset, which it adds
 // if it is new. lset is sorted, without empty names or values; it is not kept,
-// nor are its strings.
+// nor are its strings. Of an lset that is refused some strings may stay.
 func (h *Head) Add(lset labels.Labels) (series uint32, added bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,28 +176,20 @@ func (h *Head) Add(lset labels.Labels) (series uint32, added bool, err error) {
 	last := ""
 	err = lset.Validate(func(x labels.Label) error {
 		if x.Value == "" || x.Name == "" || x.Name <= last {
-			return fmt.Errorf("add series %s: label %q is empty or out of order", lset, x.Name)
+			return fmt.Errorf("label %q is empty or out of order", x.Name)
 		}
 		last = x.Name
-		return nil
-	})
-	if err != nil {
-		return 0, false, err
-	}
-	lset.Range(func(x labels.Label) {
+		l, err := h.internLabelLocked(len(pairs), x.Name)
 		if err != nil {
-			return
+			return err
 		}
-		var l *headLabel
-		if l, err = h.internLabelLocked(x.Name); err != nil {
-			return
-		}
-		var o uint32
-		if o, err = h.internValueLocked(l, x.Value); err != nil {
-			return
+		o, err := h.internValueLocked(l, x.Value)
+		if err != nil {
+			return err
 		}
 		hash = h.mix(hash, l.id, o)
 		pairs = append(pairs, pair{l.id, o})
+		return nil
 	})
 	if err != nil {
 		return 0, false, fmt.Errorf("add series %s: %w", lset, err)
@@ -202,24 +197,39 @@ func (h *Head) Add(lset labels.Labels) (series uint32, added bool, err error) {
 	if id, ok := h.lookup(fold(hash), pairs); ok {
 		return id, false, nil
 	}
-	id := h.n.Load()
-	if id >= math.MaxUint32-1 {
-		return 0, false, fmt.Errorf("add series: %w at %d", ErrFull, id)
-	}
-	if err := h.storeLocked(id, pairs); err != nil {
+	if series, err = h.appendLocked(fold(hash), pairs); err != nil {
 		return 0, false, fmt.Errorf("add series %s: %w", lset, err)
 	}
-	for _, p := range pairs {
-		l := *h.labels.at(p.label)
+	return series, true, nil
+}
+
+// appendLocked adds a series that is not there.
+func (h *Head) appendLocked(hash uint32, pairs []pair) (uint32, error) {
+	id := h.n.Load()
+	if id >= math.MaxUint32-1 {
+		return 0, fmt.Errorf("%w at %d", ErrFull, id)
+	}
+	s, err := h.storeLocked(id, pairs)
+	if err != nil {
+		return 0, err
+	}
+	for i, p := range pairs {
+		l := s.list[i]
 		l.values.at(p.value - 1).series.Append(id)
 		l.presence.Append(id)
 	}
-	h.series.insert(fold(hash), id) // before n: what is counted is found
+	h.mu.last = s
+	h.series.insert(hash, id) // before n: what is counted is found
 	h.n.Store(id + 1)
-	return id, true, nil
+	return id, nil
 }
 
-func (h *Head) internLabelLocked(name string) (*headLabel, error) {
+// internLabelLocked returns the label of a name; place is where in its label set
+// it stands, where the series before mostly has the same.
+func (h *Head) internLabelLocked(place int, name string) (*headLabel, error) {
+	if s := h.mu.last; s != nil && place < len(s.list) && s.list[place].name == name {
+		return s.list[place], nil
+	}
 	if l := h.findLabel(name); l != nil {
 		return l, nil
 	}
@@ -234,19 +244,27 @@ func (h *Head) internLabelLocked(name string) (*headLabel, error) {
 	return l, nil
 }
 
+// internValueLocked returns the ordinal of a value: often it is that of the
+// series before.
 func (h *Head) internValueLocked(l *headLabel, value string) (uint32, error) {
-	if o := l.find(h, value); o != 0 {
-		return o, nil
+	if l.last != 0 && h.arena.at(l.values.at(l.last-1).text) == value {
+		return l.last, nil
 	}
-	id := l.count.Load()
-	if id >= math.MaxUint32-1 {
-		return 0, ErrFull
+	hash := h.hashText(value)
+	o := l.lookup(h, value, hash)
+	if o == 0 {
+		id := l.count.Load()
+		if id >= math.MaxUint32-1 {
+			return 0, ErrFull
+		}
+		l.values.room(id).text = h.arena.add(value)
+		l.bytes.Add(uint64(len(value)))
+		l.count.Store(id + 1)
+		l.byValue.insert(hash, id)
+		o = id + 1
 	}
-	l.values.room(id).text = h.arena.add(value)
-	l.bytes.Add(uint64(len(value)))
-	l.count.Store(id + 1)
-	l.byValue.insert(h.hashText(value), id)
-	return id + 1, nil
+	l.last = o
+	return o, nil
 }
 
 // arena holds the bytes of strings. One goroutine adds; others may read what
@@ -294,7 +312,7 @@ func (h *Head) Size() HeadSize {
 	var s HeadSize
 	for id := range h.count.Load() {
 		l := *h.labels.at(id)
-		s.Dictionaries += 900 + l.byValue.size() + 8*l.values.size()
+		s.Dictionaries += 500 + l.byValue.size() + 8*l.values.size()
 		s.Postings += 16*l.values.size() + l.presence.Size()
 		for o := range l.count.Load() {
 			s.Postings += l.values.at(o).series.Size()

@@ -14,7 +14,8 @@ const (
 // shape is a list of labels that some series have in common.
 type shape struct {
 	labels []uint32
-	number uint32 // of the block that is filled
+	list   []*headLabel // the same
+	number uint32       // of the block that is filled
 	block  *headBlock
 }
 
@@ -117,8 +118,11 @@ func (b *headBlock) size() int {
 	return n
 }
 
-// storeLocked writes the columns of series id.
-func (h *Head) storeLocked(id uint32, pairs []pair) error {
+// shapeLocked returns the shape that has the labels of pairs.
+func (h *Head) shapeLocked(pairs []pair) *shape {
+	if s := h.mu.last; s != nil && s.has(pairs) {
+		return s
+	}
 	key := h.mu.key[:0]
 	for _, p := range pairs {
 		key = binary.LittleEndian.AppendUint32(key, p.label)
@@ -129,12 +133,31 @@ func (h *Head) storeLocked(id uint32, pairs []pair) error {
 		s = &shape{}
 		for _, p := range pairs {
 			s.labels = append(s.labels, p.label)
+			s.list = append(s.list, *h.labels.at(p.label))
 		}
 		h.mu.shapes[string(key)] = s
 	}
+	return s
+}
+
+func (s *shape) has(pairs []pair) bool {
+	if len(s.labels) != len(pairs) {
+		return false
+	}
+	for i, p := range pairs {
+		if s.labels[i] != p.label {
+			return false
+		}
+	}
+	return true
+}
+
+// storeLocked writes the columns of series id.
+func (h *Head) storeLocked(id uint32, pairs []pair) (*shape, error) {
+	s := h.shapeLocked(pairs)
 	if s.block == nil || s.block.n == s.block.rows {
 		if h.mu.blocks == 1<<(32-rowBits) {
-			return ErrFull
+			return nil, ErrFull
 		}
 		rows := firstRow
 		if s.block != nil {
@@ -151,7 +174,7 @@ func (h *Head) storeLocked(id uint32, pairs []pair) error {
 	}
 	s.block.n++
 	*h.location.room(id) = s.number<<rowBits | row
-	return nil
+	return s, nil
 }
 
 // hasPairs says whether a series has exactly these labels.
