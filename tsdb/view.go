@@ -21,6 +21,7 @@ type View struct {
 	state      *state
 	mint, maxt int64
 	series     []viewSeries
+	alone      *partSeries // all series, instead of series, if one part has them
 	close      sync.Once
 }
 
@@ -79,20 +80,36 @@ func (v *View) find(ctx context.Context, db *DB, ms []*labels.Matcher) error {
 	if v.mint > v.maxt {
 		return nil
 	}
-	lists := [][]viewSeries{}
+	var found []*partSeries
 	early := v.mint - hintLookback
 	for i := range v.state.parts {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		p := &v.state.parts[i]
-		list, err := p.find(early, v.mint, v.maxt, ms)
+		ords, err := p.ordinals(early, v.maxt, ms)
+		if err != nil {
+			return err
+		}
+		if len(ords) > 0 {
+			found = append(found, &partSeries{part: p, ords: ords})
+		}
+	}
+	inHead := v.state.findHead(db.head, early, v.mint, v.maxt, ms)
+	if len(found) == 1 && len(inHead) == 0 {
+		v.alone = found[0]
+		v.alone.keep(v.mint, v.maxt)
+		return ctx.Err()
+	}
+	lists := [][]viewSeries{}
+	for _, f := range found {
+		list, err := f.list(v.mint, v.maxt)
 		if err != nil {
 			return err
 		}
 		lists = append(lists, list)
 	}
-	lists = append(lists, v.state.findHead(db.head, early, v.mint, v.maxt, ms))
+	lists = append(lists, inHead)
 	v.series = slices.DeleteFunc(joinSeries(lists), func(s viewSeries) bool { return !s.inRange })
 	return ctx.Err()
 }
@@ -131,30 +148,6 @@ func (p *partView) ordinals(mint, maxt int64, ms []*labels.Matcher) (ords []uint
 func (p *partView) shows(ord uint32, mint, maxt int64) bool {
 	lo, hi := p.part.SeriesRange(ord)
 	return lo <= maxt && hi >= mint && !covers(p.hidden[ord], max(lo, mint), min(hi, maxt))
-}
-
-// find returns the series with samples inside [early, maxt].
-func (p *partView) find(early, mint, maxt int64, ms []*labels.Matcher) ([]viewSeries, error) {
-	ords, err := p.ordinals(early, maxt, ms)
-	if err != nil || len(ords) == 0 {
-		return nil, err
-	}
-	index, err := p.part.Index()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]viewSeries, len(ords))
-	sources := make([]source, len(ords))
-	materializer := index.Materializer()
-	for i, ord := range ords {
-		if out[i].lset, err = materializer.Labels(ord); err != nil {
-			return nil, err
-		}
-		sources[i] = partSource{part: p, ord: ord}
-		out[i].sources = sources[i : i+1 : i+1]
-		out[i].inRange = p.shows(ord, mint, maxt)
-	}
-	return out, nil
 }
 
 func (s *state) findHead(h *head.Head, early, mint, maxt int64, ms []*labels.Matcher) []viewSeries {
@@ -237,10 +230,22 @@ func joinTwo(a, b []viewSeries) []viewSeries {
 }
 
 // Len returns the number of series.
-func (v *View) Len() int { return len(v.series) }
+func (v *View) Len() int {
+	if v.alone != nil {
+		return len(v.alone.ords)
+	}
+	return len(v.series)
+}
 
-// Labels returns the label set of series i, which owns its strings.
-func (v *View) Labels(i int) labels.Labels { return v.series[i].lset }
+// Labels returns the label set of series i, which owns its strings. It may come
+// out of an index on disk only now: if that turns out to be damaged, the set is
+// empty and every Cursor of the View made from then on has the error.
+func (v *View) Labels(i int) labels.Labels {
+	if v.alone != nil {
+		return v.alone.labels(i)
+	}
+	return v.series[i].lset
+}
 
 // Cursor returns a new cursor over the samples of series i inside [mint, maxt],
 // which is limited to the range of the Select. There may be none. Histograms
@@ -248,11 +253,32 @@ func (v *View) Labels(i int) labels.Labels { return v.series[i].lset }
 // they do not follow one.
 func (v *View) Cursor(i int, mint, maxt int64) *Cursor {
 	mint, maxt = max(mint, v.mint), min(maxt, v.maxt)
-	s := &v.series[i]
+	s, err := v.at(i)
+	if err != nil {
+		return &Cursor{db: v.db, c: failed{err}}
+	}
 	return &Cursor{db: v.db, c: block.ResolveHints(s.cursor(mint, maxt), func() block.Cursor {
 		return s.cursor(mint-hintLookback, mint-1)
 	})}
 }
+
+// at returns series i; of a View of one part without its labels.
+func (v *View) at(i int) (*viewSeries, error) {
+	if v.alone == nil {
+		return &v.series[i], nil
+	}
+	if err := v.alone.failure(); err != nil {
+		return nil, err
+	}
+	return &viewSeries{sources: []source{partSource{part: v.alone.part, ord: v.alone.ords[i]}}}, nil
+}
+
+// failed is a cursor that has nothing but its error.
+type failed struct{ err error }
+
+func (c failed) Next() bool        { return false }
+func (c failed) Span() *block.Span { return nil }
+func (c failed) Err() error        { return c.err }
 
 // hintLookback is how far back the sample before a cursor's first is looked for,
 // in milliseconds: what a scrape interval may be.
@@ -270,36 +296,3 @@ func (s *viewSeries) cursor(mint, maxt int64) block.Cursor {
 func (v *View) Close() {
 	v.close.Do(func() { v.state.refs.release() })
 }
-
-// Column returns the values of one label over the series of the View as small
-// numbers, for grouping without strings.
-func (v *View) Column(name string) Column {
-	c := Column{ordinals: make([]uint32, len(v.series)), values: []string{""}}
-	seen := map[string]uint32{"": 0}
-	for i := range v.series {
-		value := v.series[i].lset.Get(name)
-		ord, ok := seen[value]
-		if !ok {
-			ord = uint32(len(c.values))
-			seen[value] = ord
-			c.values = append(c.values, value)
-		}
-		c.ordinals[i] = ord
-	}
-	return c
-}
-
-// Column is one label's values over the series of a View.
-type Column struct {
-	ordinals []uint32
-	values   []string
-}
-
-// Ordinal returns the number of the value that series i has, 0 if it has none.
-func (c Column) Ordinal(i int) uint32 { return c.ordinals[i] }
-
-// Value returns the value with a number below Len.
-func (c Column) Value(ordinal uint32) string { return c.values[ordinal] }
-
-// Len returns one more than the highest number.
-func (c Column) Len() int { return len(c.values) }
