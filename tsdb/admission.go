@@ -10,7 +10,8 @@ func (db *DB) admit() error {
 	if err := db.disk.Load(); err != nil {
 		return db.opts.Events.refused(err)
 	}
-	if used := db.headBytes(); used > db.opts.MemoryBudget {
+	// Those being flushed count too, and those flushed that a View still reads.
+	if used := db.head.Bytes(); used > db.opts.MemoryBudget {
 		db.wakeFlush()
 		return db.opts.Events.refused(&OverloadError{
 			Name:       "memory",
@@ -38,18 +39,6 @@ func (db *DB) admitSeries() error {
 		})
 	}
 	return nil
-}
-
-// headBytes sums the samples in memory: those being flushed too, and those that
-// are flushed and that a View still reads.
-func (db *DB) headBytes() int64 {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	var n int64
-	for g := range db.mu.held {
-		n += g.Bytes()
-	}
-	return n
 }
 
 // checkDisk notes whether the disk has the space that flushes need.

@@ -92,11 +92,11 @@ func (a *appender) AppendExemplars(_ storage.SeriesRef, ls labels.Labels, xs []e
 	if a.batch == nil {
 		return 0, errEnded
 	}
-	s := a.batch.db.head.Find(ls.WithoutEmpty())
-	if s == nil {
+	s, ok := a.batch.db.head.Find(ls.WithoutEmpty(), a.batch.began)
+	if !ok {
 		return 0, storage.ErrNotFound
 	}
-	return storage.SeriesRef(s.Ref()), a.exemplars(s.Ref(), xs)
+	return storage.SeriesRef(s), a.exemplars(s, xs)
 }
 
 // errEnded is returned to those who commit or roll back twice: the batch may be

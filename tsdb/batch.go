@@ -24,16 +24,20 @@ import (
 type Series = head.Ref
 
 // Batch collects the samples of one request, to be logged and made visible
-// together. It belongs to one goroutine and ends with Commit or Discard.
+// together. It belongs to one goroutine and ends with Commit or Discard; until
+// then no series is dropped that it saw alive.
 type Batch struct {
 	db      *DB
-	samples []head.Sample
-	count   int // samples without exemplars
+	began   *head.Generation // the active one then; nil when the batch ended
+	samples head.Samples
+	last    Series // that was used and is alive
+	count   int    // samples without exemplars
 	meta    []familyMetadata
 	mint    int64 // samples before it are refused
 	maxt    int64
-	group   head.Group
 	enc     record.Encoder
+	defined []uint32 // slots of the series that the frame defines
+	builder labels.ScratchBuilder
 }
 
 type familyMetadata struct {
@@ -45,8 +49,9 @@ type familyMetadata struct {
 func (db *DB) Batch() *Batch {
 	b, _ := db.batches.Get().(*Batch)
 	if b == nil {
-		b = &Batch{db: db}
+		b = &Batch{db: db, builder: labels.NewScratchBuilder(16)}
 	}
+	b.began = db.head.Enter()
 	now := time.Now()
 	b.mint, b.maxt = db.oldest(now), now.Add(db.opts.MaxFuture).UnixMilli()
 	return b
@@ -56,10 +61,11 @@ func (db *DB) Batch() *Batch {
 // sorted; its strings are copied if they are kept.
 //
 // It returns an *InputError for a set that is not valid and an *OverloadError
-// at the limit of series or when no writes are taken for now.
+// at the limit of series or when no writes are taken for now. Looking up a
+// series that is there takes no lock.
 func (b *Batch) Series(lset labels.Labels) (Series, error) {
-	if s := b.db.head.Find(lset); s != nil {
-		return s.Ref(), nil
+	if s, ok := b.db.head.Find(lset, b.began); ok {
+		return s, nil
 	}
 	if err := b.db.checkLabels(lset); err != nil {
 		return 0, err
@@ -67,85 +73,74 @@ func (b *Batch) Series(lset labels.Labels) (Series, error) {
 	if err := b.db.admitSeries(); err != nil {
 		return 0, err
 	}
-	s, _ := b.db.head.Register(lset)
-	return s.Ref(), nil
+	s, _, err := b.db.head.Register(lset, b.began)
+	return s, err
 }
 
 // Live tells whether the series is registered still. One that is stays so until
-// the batch ends. A number that names no series is not live.
+// the batch ends. A number that names no series is not live. It takes no lock.
 func (b *Batch) Live(s Series) bool {
-	x := b.db.head.At(s)
-	return x != nil && !x.Dropped()
+	if s == b.last && s != 0 {
+		return true
+	}
+	if !b.db.head.Live(s, b.began) {
+		return false
+	}
+	b.last = s
+	return true
 }
 
-// Labels returns the label set of a live series; it owns its strings.
-func (b *Batch) Labels(s Series) labels.Labels { return b.db.head.At(s).Labels() }
+// Labels returns the label set of a live series, made anew; it owns its strings.
+func (b *Batch) Labels(s Series) labels.Labels { return b.db.head.Labels(s, &b.builder) }
 
-// revive returns the live series of a handle. A series that was dropped counts
-// as a new one.
-func (b *Batch) revive(ref Series) (*head.Series, error) {
-	s := b.db.head.At(ref)
-	if !s.Dropped() {
-		return s, nil
+// admits tells whether a sample of a series at t is taken.
+func (b *Batch) admits(s Series, t int64) error {
+	if !b.Live(s) {
+		return ErrStale
 	}
-	if live := b.db.head.Find(s.Labels()); live != nil {
-		return live, nil
+	if t < b.mint || t > b.maxt {
+		return b.timeError(s, t)
 	}
-	if err := b.db.admitSeries(); err != nil {
-		return nil, err
-	}
-	b.db.gate.RLock() // series are dropped under it
-	defer b.db.gate.RUnlock()
-	return b.db.head.Revive(s), nil
+	return nil
 }
 
 // Float adds a sample, t and st in milliseconds, st being 0 if the start is
-// unknown. It returns an *InputError if t is outside the accepted range, and an
-// *OverloadError if the series was dropped and cannot come back for now.
-func (b *Batch) Float(ref Series, st, t int64, v float64) error {
-	if t < b.mint || t > b.maxt {
-		return b.timeError(ref, t)
+// unknown. It returns an *InputError if t is outside the accepted range, and
+// ErrStale if the series is not live.
+func (b *Batch) Float(s Series, st, t int64, v float64) error {
+	if s != b.last || t < b.mint || t > b.maxt || s == 0 {
+		if err := b.admits(s, t); err != nil {
+			return err
+		}
 	}
-	s, err := b.revive(ref)
-	if err != nil {
-		return err
-	}
-	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindFloat, ST: st, T: t, V: v})
+	b.samples.AddFloat(s.Slot(), st, t, v)
 	b.count++
 	return nil
 }
 
 // Histogram is Float for an integer histogram, which then belongs to the store.
-func (b *Batch) Histogram(ref Series, st, t int64, h *histogram.Histogram) error {
-	if t < b.mint || t > b.maxt {
-		return b.timeError(ref, t)
-	}
-	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
-		return b.bucketError(ref, n)
-	}
-	s, err := b.revive(ref)
-	if err != nil {
+func (b *Batch) Histogram(s Series, st, t int64, h *histogram.Histogram) error {
+	if err := b.admits(s, t); err != nil {
 		return err
 	}
-	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindHistogram, ST: st, T: t, H: h})
+	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
+		return b.bucketError(s, n)
+	}
+	b.samples.AddHistogram(s.Slot(), t, head.Histogram{ST: st, Int: h})
 	b.count++
 	return nil
 }
 
 // FloatHistogram is Float for a float histogram, which then belongs to the
 // store.
-func (b *Batch) FloatHistogram(ref Series, st, t int64, h *histogram.FloatHistogram) error {
-	if t < b.mint || t > b.maxt {
-		return b.timeError(ref, t)
-	}
-	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
-		return b.bucketError(ref, n)
-	}
-	s, err := b.revive(ref)
-	if err != nil {
+func (b *Batch) FloatHistogram(s Series, st, t int64, h *histogram.FloatHistogram) error {
+	if err := b.admits(s, t); err != nil {
 		return err
 	}
-	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindFloatHistogram, ST: st, T: t, FH: h})
+	if n := len(h.PositiveBuckets) + len(h.NegativeBuckets) + len(h.CustomValues); n > maxBuckets {
+		return b.bucketError(s, n)
+	}
+	b.samples.AddHistogram(s.Slot(), t, head.Histogram{ST: st, Float: h})
 	b.count++
 	return nil
 }
@@ -161,16 +156,12 @@ func (b *Batch) bucketError(ref Series, n int) error {
 }
 
 // Exemplar adds an exemplar. Its strings are copied.
-func (b *Batch) Exemplar(ref Series, e exemplar.Exemplar) error {
-	if e.Ts < b.mint || e.Ts > b.maxt {
-		return b.timeError(ref, e.Ts)
-	}
-	s, err := b.revive(ref)
-	if err != nil {
+func (b *Batch) Exemplar(s Series, e exemplar.Exemplar) error {
+	if err := b.admits(s, e.Ts); err != nil {
 		return err
 	}
 	e.Labels = e.Labels.Copy()
-	b.samples = append(b.samples, head.Sample{Series: s, Kind: head.KindExemplar, T: e.Ts, Exemplar: &e})
+	b.samples.AddExemplar(s.Slot(), e)
 	return nil
 }
 
@@ -188,12 +179,18 @@ func (b *Batch) Metadata(family string, m metadata.Metadata) error {
 // Len returns the number of samples added so far, exemplars not counted.
 func (b *Batch) Len() int { return b.count }
 
-// Discard gives the batch back without writing anything.
+// Discard gives the batch back without writing anything. It must not be used
+// afterwards.
 func (b *Batch) Discard() {
-	clear(b.samples)
-	b.samples, b.meta, b.count = b.samples[:0], b.meta[:0], 0
-	b.group.Clear()
-	if cap(b.samples) <= maxPooledSamples {
+	if b.began == nil {
+		return
+	}
+	b.began.Leave()
+	b.began = nil
+	b.samples.Reset()
+	clear(b.meta)
+	b.meta, b.count, b.last = b.meta[:0], 0, 0
+	if b.samples.Cap() <= maxPooledSamples {
 		b.db.batches.Put(b)
 	}
 }
@@ -209,7 +206,7 @@ const maxPooledSamples = 1 << 18
 // other error is the disk's.
 func (b *Batch) Commit(ctx context.Context) error {
 	defer b.Discard()
-	if len(b.samples) == 0 && len(b.meta) == 0 {
+	if b.samples.Len() == 0 && len(b.meta) == 0 {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -241,10 +238,6 @@ func (b *Batch) write() (seq uint64, err error) {
 	if db.closed {
 		return 0, ErrClosed
 	}
-	for i := range b.samples {
-		b.samples[i].Series = db.head.Revive(b.samples[i].Series)
-	}
-	b.group.Arrange(b.samples)
 	var segment uint64
 	for {
 		segment = db.log.Segment()
@@ -252,7 +245,7 @@ func (b *Batch) write() (seq uint64, err error) {
 		db.commit.Lock()
 		seq, err = db.log.Append(segment, record.TypeBatch, 0, b.enc.Bytes())
 		if err == nil {
-			db.head.Enqueue(seq, &b.group)
+			db.head.Enqueue(seq, &b.samples)
 		}
 		db.commit.Unlock()
 		if !errors.Is(err, wal.ErrSegmentChanged) {
@@ -262,7 +255,7 @@ func (b *Batch) write() (seq uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	db.head.Drain(&b.group)
+	db.head.Drain(&b.samples)
 	b.markDefined(segment)
 	for _, m := range b.meta {
 		db.metadata.add(m.family, m.meta)
@@ -284,25 +277,19 @@ func defined(mark, segment uint64) (times uint64) {
 	return mark & 3
 }
 
+// encode makes the payload of the frame. In the log a series has the number of
+// its slot, which is no other one's within a segment, see DB.seal.
 func (b *Batch) encode(segment uint64) {
 	b.enc.Reset()
-	var last *head.Series
-	for i := range b.samples {
-		s := &b.samples[i]
-		ref := uint64(s.Series.Ref())
-		if s.Series != last && defined(s.Series.Mark.Load(), segment) < definitions {
-			b.enc.Series(ref, s.Series.Labels())
-		}
-		last = s.Series
-		switch s.Kind {
-		case head.KindHistogram:
-			b.enc.Histogram(ref, s.ST, s.T, s.H)
-		case head.KindFloatHistogram:
-			b.enc.FloatHistogram(ref, s.ST, s.T, s.FH)
-		case head.KindExemplar:
-			b.enc.Exemplar(ref, *s.Exemplar)
-		default:
-			b.enc.Float(ref, s.ST, s.T, s.V)
+	b.defined = b.defined[:0]
+	for i := range head.ShardCount {
+		list := b.samples.Shard(i)
+		for k := range list {
+			x := &list[k]
+			if k == 0 || x.Slot != list[k-1].Slot {
+				b.define(x.Slot, segment)
+			}
+			b.encodeSample(x)
 		}
 	}
 	for _, m := range b.meta {
@@ -310,17 +297,38 @@ func (b *Batch) encode(segment uint64) {
 	}
 }
 
-func (b *Batch) markDefined(segment uint64) {
-	var last *head.Series
-	for i := range b.samples {
-		s := b.samples[i].Series
-		if s == last {
-			continue
+func (b *Batch) define(slot uint32, segment uint64) {
+	if defined(b.db.head.Mark(slot), segment) < definitions {
+		b.enc.Series(uint64(slot), b.db.head.SlotLabels(slot, &b.builder))
+		b.defined = append(b.defined, slot)
+	}
+}
+
+func (b *Batch) encodeSample(x *head.Sample) {
+	ref := uint64(x.Slot)
+	switch x.Kind {
+	case head.KindStartedFloat:
+		s := b.samples.Started(x)
+		b.enc.Float(ref, s.ST, x.T, s.V)
+	case head.KindHistogram:
+		if h := b.samples.Histogram(x); h.Int != nil {
+			b.enc.Histogram(ref, h.ST, x.T, h.Int)
+		} else {
+			b.enc.FloatHistogram(ref, h.ST, x.T, h.Float)
 		}
-		last = s
-		old := s.Mark.Load()
+	case head.KindExemplar:
+		b.enc.Exemplar(ref, *b.samples.Exemplar(x))
+	default:
+		b.enc.Float(ref, 0, x.T, x.Float())
+	}
+}
+
+// markDefined notes that the frame, which was written, defines series.
+func (b *Batch) markDefined(segment uint64) {
+	for _, slot := range b.defined {
+		old := b.db.head.Mark(slot)
 		if n := defined(old, segment); n < definitions {
-			s.Mark.CompareAndSwap(old, segment<<2|(n+1))
+			b.db.head.SwapMark(slot, old, segment<<2|(n+1))
 		}
 	}
 }

@@ -59,7 +59,6 @@ type DB struct {
 		sync.Mutex
 		state    *state
 		nextPart uint64
-		held     map[*head.Generation]struct{} // in memory, flushed or not
 	}
 
 	damage damageLog

@@ -68,13 +68,15 @@ func (db *DB) logTombstone(t *tombstone) error {
 		return db.logFailed(err)
 	}
 	t.seq = seq
-	db.head.Delete(t.mint, t.maxt, t.matchers)
-	return nil
+	_, err = db.head.Delete(t.mint, t.maxt, t.matchers)
+	return err
 }
 
 // applyTombstone is a delete read from the log.
 func (db *DB) applyTombstone(t tombstone) error {
-	db.head.Delete(t.mint, t.maxt, t.matchers)
+	if _, err := db.head.Delete(t.mint, t.maxt, t.matchers); err != nil {
+		return err
+	}
 	s := db.acquire()
 	known := slices.ContainsFunc(s.tombstones, func(x tombstone) bool { return x.seq == t.seq })
 	s.refs.release()

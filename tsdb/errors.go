@@ -16,6 +16,10 @@ var ErrLogFailed = wal.ErrLogFailed
 // ErrClosed is returned by a store that was closed.
 var ErrClosed = errors.New("the store is closed")
 
+// ErrStale is returned for a sample of a series that was dropped since it was
+// last seen alive: its label set has to be registered again. See Batch.Live.
+var ErrStale = errors.New("the series is not registered any more")
+
 // InputError is the caller's mistake: trying again will not help.
 type InputError struct {
 	Limit   string // the limit that was passed, if one was

@@ -32,7 +32,7 @@ func (db *DB) Exemplars(ctx context.Context, mint, maxt int64, groups ...[]*labe
 				return nil, err
 			}
 		}
-		db.head.Exemplars(s.generations(), mint, maxt, ms, func(g *head.Generation, lset labels.Labels, xs []exemplar.Exemplar) {
+		err := db.head.Exemplars(s.generations(), mint, maxt, ms, func(g *head.Generation, lset labels.Labels, xs []exemplar.Exemplar) {
 			hidden := s.liveGen(g).hiddenOf(lset, s.tombstones)
 			for _, x := range xs {
 				if !covers(hidden, x.Ts, x.Ts) {
@@ -40,6 +40,9 @@ func (db *DB) Exemplars(ctx context.Context, mint, maxt int64, groups ...[]*labe
 				}
 			}
 		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	return found.results(), nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/head"
 	"github.com/varvedb/varve/tsdb/internal/manifest"
 	"github.com/varvedb/varve/tsdb/internal/part"
@@ -73,20 +72,34 @@ func (db *DB) flushSealed(ctx context.Context) error {
 // seal closes the active generation. The log begins a new segment with the next
 // one, so that whole segments can go when it is flushed.
 func (db *DB) seal() error {
+	sealed, err := db.sealAndRotate()
+	if err != nil || !sealed {
+		return err
+	}
+	if err := db.head.Compact(); err != nil {
+		db.opts.Events.backgroundErr("compact index of head", err)
+	}
+	return nil
+}
+
+func (db *DB) sealAndRotate() (sealed bool, err error) {
 	db.gate.Lock()
 	defer db.gate.Unlock()
 	empty := db.head.Active().Samples() == 0 && db.log.LastSeq() == db.sealed
 	if empty && !db.log.Failed() {
-		return nil
+		return false, nil
 	}
 	if _, err := db.log.Rotate(); err != nil {
-		return fmt.Errorf("begin log segment: %w", err)
+		return false, fmt.Errorf("begin log segment: %w", err)
 	}
 	if empty {
-		return nil // it was for the log alone
+		return false, nil // it was for the log alone
 	}
 	db.sealAt(db.log.LastSeq())
-	return nil
+	// Here alone: the slot of a series that is dropped goes to another one, and
+	// within a segment of the log its number must mean one series.
+	db.collectSeries()
+	return true, nil
 }
 
 // sealAt closes the active generation, which holds the frames up to seq. It
@@ -143,7 +156,6 @@ func (db *DB) flushGeneration(ctx context.Context, g *liveGen) error {
 	}
 	db.metadata.saved(change)
 	db.publish(made, g)
-	db.collectSeries()
 	info.Took = time.Since(began)
 	db.opts.Events.flushed(info)
 	return nil
@@ -183,19 +195,19 @@ func (db *DB) publish(made []partView, g *liveGen) {
 
 // writeGeneration makes one part a day of the generation's samples.
 func (db *DB) writeGeneration(ctx context.Context, g *head.Generation, seqMin, seqMax uint64) (made []partView, err error) {
-	entries := g.Entries()
+	contents := db.head.Contents(g)
 	defer func() {
 		if err != nil {
 			db.discard(made)
 			made = nil
 		}
 	}()
-	for _, day := range daysOf(entries) {
+	for _, day := range contents.Periods(dayMs) {
 		if err := ctx.Err(); err != nil {
 			return made, err
 		}
 		p, err := db.writePart(day*dayMs, func(w *part.Writer) error {
-			return addDay(w, entries, day*dayMs, (day+1)*dayMs-1)
+			return contents.Each(day*dayMs, (day+1)*dayMs-1, func(e *head.Entry) error { return addEntry(w, e) })
 		}, seqMin, seqMax)
 		if err != nil {
 			return made, err
@@ -207,39 +219,14 @@ func (db *DB) writeGeneration(ctx context.Context, g *head.Generation, seqMin, s
 	return made, nil
 }
 
-func daysOf(entries []head.Entry) []int64 {
-	seen := map[int64]struct{}{}
-	for i := range entries {
-		entries[i].Periods(dayMs, func(day int64) { seen[day] = struct{}{} })
+func addEntry(w *part.Writer, e *head.Entry) error {
+	if e.Samples != nil {
+		if err := w.Add(e.Labels, e.Samples); err != nil {
+			return err
+		}
 	}
-	days := make([]int64, 0, len(seen))
-	for d := range seen {
-		days = append(days, d)
-	}
-	slices.Sort(days)
-	return days
-}
-
-func addDay(w *part.Writer, entries []head.Entry, mint, maxt int64) error {
-	for i := range entries {
-		e := &entries[i]
-		if e.MinT <= maxt && e.MaxT >= mint {
-			if err := w.Add(e.Labels, block.Clip(e.Cursor(), mint, maxt)); err != nil {
-				return err
-			}
-		}
-		from, to := 0, len(e.Exemplars)
-		for from < to && e.Exemplars[from].Ts < mint {
-			from++
-		}
-		for to > from && e.Exemplars[to-1].Ts > maxt {
-			to--
-		}
-		if from < to {
-			if err := w.AddExemplars(e.Labels, e.Exemplars[from:to]); err != nil {
-				return err
-			}
-		}
+	if len(e.Exemplars) > 0 {
+		return w.AddExemplars(e.Labels, e.Exemplars)
 	}
 	return nil
 }
@@ -336,12 +323,11 @@ func (db *DB) partDir(p manifest.Part) string {
 }
 
 // collectSeries drops series without samples from the head once they are many.
+// It needs the gate alone.
 func (db *DB) collectSeries() {
 	idle := db.head.Idle()
 	if idle < 1000 && idle*10 < db.head.SeriesCount() {
 		return
 	}
-	db.gate.Lock()
-	defer db.gate.Unlock()
 	db.head.Collect()
 }

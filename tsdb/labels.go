@@ -29,8 +29,10 @@ func (db *DB) LabelNames(ctx context.Context, mint, maxt int64, ms ...*labels.Ma
 				return nil
 			})
 		},
-		func(lset labels.Labels) {
-			lset.Range(func(l labels.Label) { names[l.Name] = struct{}{} })
+		func(m *head.Matched) {
+			for _, n := range m.LabelNames() {
+				names[n] = struct{}{}
+			}
 		})
 	return slices.Sorted(maps.Keys(names)), err
 }
@@ -52,18 +54,18 @@ func (db *DB) LabelValues(ctx context.Context, name string, mint, maxt int64, ms
 				return nil
 			})
 		},
-		func(lset labels.Labels) {
-			if v := lset.Get(name); v != "" {
+		func(m *head.Matched) {
+			for _, v := range m.LabelValues(name) {
 				values[v] = struct{}{}
 			}
 		})
 	return slices.Sorted(maps.Keys(values)), err
 }
 
-// visit calls inPart for every part with the matching ordinals and inHead for
-// every matching label set of the head.
+// visit calls inPart for every part with the matching ordinals and inHead with
+// the matching series of the head.
 func (db *DB) visit(ctx context.Context, mint, maxt int64, ms []*labels.Matcher,
-	inPart func(*partView, []uint32) error, inHead func(labels.Labels),
+	inPart func(*partView, []uint32) error, inHead func(*head.Matched),
 ) error {
 	s, err := db.reading()
 	if err != nil {
@@ -87,9 +89,11 @@ func (db *DB) visit(ctx context.Context, mint, maxt int64, ms []*labels.Matcher,
 			return err
 		}
 	}
-	for _, lset := range db.head.Match(s.generations(), mint, maxt, ms, s.keeps(mint, maxt)) {
-		inHead(lset)
+	m, err := db.head.Match(s.generations(), mint, maxt, ms, s.keeps(mint, maxt))
+	if err != nil {
+		return err
 	}
+	inHead(&m)
 	return ctx.Err()
 }
 

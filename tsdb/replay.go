@@ -217,14 +217,17 @@ func (db *DB) removeUnfinishedSnapshots() error {
 func (db *DB) replay(flushed uint64) error {
 	began := time.Now()
 	s := db.acquire()
-	r := &replayer{db: db, deletes: slices.Clone(s.tombstones)}
+	r := &replayer{db: db, deletes: slices.Clone(s.tombstones), began: db.head.Enter()}
+	defer r.began.Leave()
 	s.refs.release()
 	slices.SortFunc(r.deletes, func(a, b tombstone) int { return cmp.Compare(a.seq, b.seq) })
 	report, err := db.log.Replay(flushed, r.frame)
 	if err != nil {
 		return fmt.Errorf("replay log: %w", err)
 	}
-	r.deleteUpTo(math.MaxUint64)
+	if err := r.deleteUpTo(math.MaxUint64); err != nil {
+		return fmt.Errorf("replay log: %w", err)
+	}
 	for _, c := range report.Corruptions {
 		db.opts.Events.corrupted(fmt.Errorf("log: %w", c))
 	}
@@ -251,25 +254,27 @@ func (db *DB) replay(flushed uint64) error {
 type replayer struct {
 	db      *DB
 	segment uint64
-	series  map[uint64]*head.Series // by ref, of the current segment
+	series  map[uint64]Series // by ref, of the current segment
+	began   *head.Generation  // keeps them registered
 	samples uint64
 	frames  uint64
 	lost    uint64
 	deletes []tombstone // of the manifest, that are still to come
 	dec     *record.Decoder
-	batch   []head.Sample
-	group   head.Group
+	batch   head.Samples
 }
 
 func (r *replayer) frame(f wal.Frame) error {
 	if f.Segment != r.segment || r.series == nil {
-		r.segment, r.series = f.Segment, map[uint64]*head.Series{}
+		r.segment, r.series = f.Segment, map[uint64]Series{}
 	}
 	if f.Old { // its samples are in parts, but newer frames may use its series
-		r.define(f)
+		r.defineAll(f)
 		return nil
 	}
-	r.deleteUpTo(f.Seq)
+	if err := r.deleteUpTo(f.Seq); err != nil {
+		return err
+	}
 	r.frames++
 	switch f.Type {
 	case record.TypeBatch:
@@ -290,16 +295,19 @@ func (r *replayer) frame(f wal.Frame) error {
 
 // deleteUpTo carries out what the manifest has of deletes up to a frame: the log
 // may have lost them.
-func (r *replayer) deleteUpTo(seq uint64) {
+func (r *replayer) deleteUpTo(seq uint64) error {
 	for len(r.deletes) > 0 && r.deletes[0].seq <= seq {
 		t := &r.deletes[0]
-		r.db.head.Delete(t.mint, t.maxt, t.matchers)
+		if _, err := r.db.head.Delete(t.mint, t.maxt, t.matchers); err != nil {
+			return fmt.Errorf("delete %d: %w", t.seq, err)
+		}
 		r.deletes = r.deletes[1:]
 	}
+	return nil
 }
 
-// define takes the series of a frame without its samples.
-func (r *replayer) define(f wal.Frame) {
+// defineAll takes the series of a frame without its samples.
+func (r *replayer) defineAll(f wal.Frame) {
 	if f.Type != record.TypeBatch {
 		return
 	}
@@ -314,14 +322,13 @@ func (r *replayer) define(f wal.Frame) {
 
 func (r *replayer) apply(f wal.Frame) {
 	r.decode(f)
-	r.batch = r.batch[:0]
+	r.batch.Reset()
 	for r.dec.Next() {
 		r.item(r.dec.Item())
 	}
 	r.noteDamage(f)
-	r.group.Arrange(r.batch)
-	r.db.head.Enqueue(f.Seq, &r.group)
-	r.db.head.Drain(&r.group)
+	r.db.head.Enqueue(f.Seq, &r.batch)
+	r.db.head.Drain(&r.batch)
 }
 
 func (r *replayer) decode(f wal.Frame) {
@@ -340,7 +347,7 @@ func (r *replayer) noteDamage(f wal.Frame) {
 func (r *replayer) item(it *record.Item) {
 	switch it.Kind {
 	case record.KindSeries:
-		r.series[it.Ref], _ = r.db.head.Register(it.Labels)
+		r.define(it)
 		return
 	case record.KindMetadata:
 		if !r.db.metadata.has(it.Family, it.Metadata) {
@@ -349,25 +356,32 @@ func (r *replayer) item(it *record.Item) {
 		return
 	}
 	s := r.series[it.Ref]
-	if s == nil {
+	if s == 0 {
 		r.lost++
 		return
 	}
-	s = r.db.head.Revive(s)
-	sample := head.Sample{Series: s, ST: it.ST, T: it.T, V: it.Value, H: it.Histogram, FH: it.FloatHistogram}
 	switch it.Kind {
 	case record.KindHistogram:
-		sample.Kind = head.KindHistogram
+		r.batch.AddHistogram(s.Slot(), it.T, head.Histogram{ST: it.ST, Int: it.Histogram})
 	case record.KindFloatHistogram:
-		sample.Kind = head.KindFloatHistogram
+		r.batch.AddHistogram(s.Slot(), it.T, head.Histogram{ST: it.ST, Float: it.FloatHistogram})
 	case record.KindExemplar:
-		x := it.Exemplar
-		sample.Kind, sample.Exemplar = head.KindExemplar, &x
+		r.batch.AddExemplar(s.Slot(), it.Exemplar)
+		return
+	default:
+		r.batch.AddFloat(s.Slot(), it.ST, it.T, it.Value)
 	}
-	if sample.Kind != head.KindExemplar {
-		r.samples++
+	r.samples++
+}
+
+// define registers a series. One that cannot be is as good as undefined.
+func (r *replayer) define(it *record.Item) {
+	s, _, err := r.db.head.Register(it.Labels, r.began)
+	if err != nil {
+		r.db.opts.Events.corrupted(fmt.Errorf("log segment %d: %w", r.segment, err))
+		return
 	}
-	r.batch = append(r.batch, sample)
+	r.series[it.Ref] = s
 }
 
 func (r *replayer) tombstone(f wal.Frame) error {

@@ -51,8 +51,8 @@ func (s *state) remove(p *livePart) {
 	s.parts = slices.DeleteFunc(s.parts, func(x partView) bool { return x.livePart == p })
 }
 
-// liveGen is a generation of the head; it is dropped from the head with its
-// last holder.
+// liveGen is a generation of the head; it is dropped, and its memory given back,
+// with its last holder.
 type liveGen struct {
 	gen  *head.Generation
 	refs *refCount
@@ -147,19 +147,9 @@ func (db *DB) change(edit func(next *state)) {
 	old.refs.release()
 }
 
+// newLiveGen wraps a generation; its memory goes with the last holder.
 func (db *DB) newLiveGen(g *head.Generation) *liveGen {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if db.mu.held == nil {
-		db.mu.held = map[*head.Generation]struct{}{}
-	}
-	db.mu.held[g] = struct{}{}
-	return &liveGen{gen: g, refs: newRefCount(func() {
-		db.head.Drop(g)
-		db.mu.Lock()
-		defer db.mu.Unlock()
-		delete(db.mu.held, g)
-	})}
+	return &liveGen{gen: g, refs: newRefCount(func() { db.head.Drop(g) })}
 }
 
 func (db *DB) newLivePart(info manifest.Part, p *part.Part) *livePart {

@@ -13,7 +13,7 @@ import (
 type Stats struct {
 	HeadSeries   int   // registered series
 	HeadSamples  int64 // samples in memory
-	HeadBytes    int64 // their memory, estimated
+	HeadBytes    int64 // their memory
 	HeadMinT     int64 // their range, deleted ones included;
 	HeadMaxT     int64 // HeadMinT > HeadMaxT when there are none
 	Parts        int
@@ -38,7 +38,7 @@ func (db *DB) Stats() Stats {
 	out.Scrub = db.scrub.mu.stats
 	db.scrub.mu.Unlock()
 	out.HeadMinT, out.HeadMaxT = s.headRange()
-	out.HeadBytes = db.headBytes()
+	out.HeadBytes = db.head.Bytes()
 	for _, g := range s.gens {
 		out.HeadSamples += g.gen.Samples()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand"
 	"path"
 	"strings"
@@ -283,7 +284,7 @@ func TestMemoryBudgetRefusesAndRecovers(t *testing.T) {
 		s, err := b.Series(labels.FromStrings("a", "1"))
 		require.NoError(t, err)
 		for k := range int64(10) {
-			require.NoError(t, b.Float(s, 0, t0+i*10+k, 1))
+			require.NoError(t, b.Float(s, 0, t0+i*10+k, math.Sqrt(float64(i*10+k))))
 		}
 		return b.Commit(context.Background())
 	}
@@ -304,14 +305,14 @@ func TestMemoryBudgetRefusesAndRecovers(t *testing.T) {
 // Samples that a View keeps in memory count although they are flushed.
 func TestViewsAreChargedToTheBudget(t *testing.T) {
 	ctx := context.Background()
-	db := openStore(t, tsdb.Options{FlushBytes: 1 << 30, MemoryBudget: 3000})
+	db := openStore(t, tsdb.Options{FlushBytes: 1 << 30, MemoryBudget: 1500})
 	lset := labels.FromStrings("a", "1")
 	write := func(from int64) error {
 		b := db.Batch()
 		s, err := b.Series(lset)
 		require.NoError(t, err)
 		for i := range int64(200) {
-			require.NoError(t, b.Float(s, 0, t0+from+i, 1))
+			require.NoError(t, b.Float(s, 0, t0+from+i, math.Sqrt(float64(i))))
 		}
 		return b.Commit(ctx)
 	}
@@ -382,7 +383,7 @@ func TestKilledWhileReadingTheLog(t *testing.T) {
 	want := dump(t, db, 0, t0+day)
 	for range 3 { // each reads the log with a flush every few frames, and is killed
 		mem = mem.CrashClone(rand.New(rand.NewSource(1)), 1)
-		opts.FS, opts.FlushBytes, opts.MemoryBudget = mem, 3000, 1<<30
+		opts.FS, opts.FlushBytes, opts.MemoryBudget = mem, 1000, 1<<30
 		opts.Events = &tsdb.Events{Corrupted: func(err error) { t.Error(err) }, BackgroundErr: func(job string, err error) { t.Error(job, err) }}
 		db = openStore(t, opts)
 		require.NotEmpty(t, db.Parts())

@@ -53,7 +53,7 @@ type headSource struct {
 }
 
 func (s headSource) cursors(mint, maxt int64) []block.Cursor {
-	cs := s.held.Cursors()
+	cs := s.held.Cursors(mint, maxt)
 	for i := range cs {
 		cs[i] = block.Clip(block.Hide(cs[i], s.hidden), mint, maxt)
 	}
@@ -95,7 +95,10 @@ func (v *View) find(ctx context.Context, db *DB, ms []*labels.Matcher) error {
 			found = append(found, &partSeries{part: p, ords: ords})
 		}
 	}
-	inHead := v.state.findHead(db.head, early, v.mint, v.maxt, ms)
+	inHead, err := v.state.findHead(db.head, early, v.mint, v.maxt, ms)
+	if err != nil {
+		return err
+	}
 	if len(found) == 1 && len(inHead) == 0 {
 		v.alone = found[0]
 		v.alone.keep(v.mint, v.maxt)
@@ -150,12 +153,15 @@ func (p *partView) shows(ord uint32, mint, maxt int64) bool {
 	return lo <= maxt && hi >= mint && !covers(p.hidden[ord], max(lo, mint), min(hi, maxt))
 }
 
-func (s *state) findHead(h *head.Head, early, mint, maxt int64, ms []*labels.Matcher) []viewSeries {
-	found := h.Select(s.generations(), early, maxt, ms)
+func (s *state) findHead(h *head.Head, early, mint, maxt int64, ms []*labels.Matcher) ([]viewSeries, error) {
+	found, err := h.Select(s.generations(), early, maxt, ms)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]viewSeries, 0, len(found))
 	for i := range found {
 		f := &found[i]
-		vs := viewSeries{lset: f.Series.Labels()}
+		vs := viewSeries{lset: f.Labels}
 		for k := range f.Held {
 			held := &f.Held[k]
 			hidden := s.liveGen(held.Generation).hiddenOf(vs.lset, s.tombstones)
@@ -171,7 +177,7 @@ func (s *state) findHead(h *head.Head, early, mint, maxt int64, ms []*labels.Mat
 			out = append(out, vs)
 		}
 	}
-	return out
+	return out, nil
 }
 
 func (s *state) generations() []*head.Generation {

@@ -29,20 +29,20 @@ const depsRules = `
 	tsdb/internal/vfs < tsdb/internal/wal, tsdb/internal/manifest;
 
 
-	# Memory: no file, no log, no part.
-	tsdb/internal/block < tsdb/internal/head;
-
 	# Blocks.
 	NONE < tsdb/internal/codec;
 	tsdb/internal/codec, tsdb/internal/block < tsdb/internal/b1;
 
-	# Memory outside the Go heap, and samples coded into it: the head to come.
+	# Memory outside the Go heap, and samples coded into it.
 	NONE < tsdb/internal/mem;
 	tsdb/internal/mem, tsdb/internal/codec, tsdb/internal/block < tsdb/internal/tail;
 
 	# The index: sets of numbers, and what is made of them.
 	NONE < tsdb/internal/bitmap;
 	tsdb/internal/block, tsdb/internal/bitmap < tsdb/internal/index2;
+
+	# Recent samples: no file, no log, no part.
+	tsdb/internal/mem, tsdb/internal/tail, tsdb/internal/bitmap, tsdb/internal/index2 < tsdb/internal/head;
 
 	# Immutable files, from the bottom up; the old index is but read.
 	tsdb/internal/block < tsdb/internal/index/section < tsdb/internal/index;

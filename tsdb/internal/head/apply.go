@@ -1,63 +1,34 @@
 package head
 
-// Group is a request's samples ordered by shard, ready to be enqueued. It is
-// reused from request to request by one goroutine at a time.
-type Group struct {
-	samples []Sample
-	counts  [shardCount + 1]int // shard i is samples[counts[i]:counts[i+1]]
-}
+import (
+	"math"
 
-// Arrange fills g with the samples, keeping their order within a series.
-func (g *Group) Arrange(samples []Sample) {
-	g.counts = [shardCount + 1]int{}
-	for i := range samples {
-		g.counts[samples[i].Series.shard+1]++
-	}
-	for i := 0; i < shardCount; i++ {
-		g.counts[i+1] += g.counts[i]
-	}
-	if cap(g.samples) < len(samples) {
-		g.samples = make([]Sample, len(samples))
-	}
-	g.samples = g.samples[:len(samples)]
-	at := g.counts
-	for i := range samples {
-		sh := samples[i].Series.shard
-		g.samples[at[sh]] = samples[i]
-		at[sh]++
-	}
-}
+	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/tail"
+)
 
-// Clear lets go of what the samples point to.
-func (g *Group) Clear() {
-	clear(g.samples)
-	g.samples = g.samples[:0]
-}
-
-// Enqueue puts the samples of g in line under their sequence number. Calls must
-// come in ascending order of seq, one at a time; it only takes a moment. The
-// samples are visible after Drain.
-func (h *Head) Enqueue(seq uint64, g *Group) {
+// Enqueue puts samples in line under their sequence number. Calls must come in
+// ascending order of seq, one at a time; it only takes a moment. The samples are
+// visible after Drain.
+func (h *Head) Enqueue(seq uint64, s *Samples) {
 	for i := range h.shards {
-		part := g.samples[g.counts[i]:g.counts[i+1]]
-		if len(part) == 0 {
+		if len(s.shards[i]) == 0 {
 			continue
 		}
 		q := &h.shards[i].queue
 		q.Lock()
-		q.pieces = append(q.pieces, piece{seq: seq, samples: part})
+		q.pieces = append(q.pieces, piece{seq: seq, samples: s})
 		q.Unlock()
 	}
 }
 
-// Drain applies g's samples and whatever stands in line before them. When it
-// returns all of them are visible and g may be reused.
-func (h *Head) Drain(g *Group) {
+// Drain applies s and whatever stands in line before it. When it returns all of
+// it is visible and s may be reused.
+func (h *Head) Drain(s *Samples) {
 	for i := range h.shards {
-		if g.counts[i] == g.counts[i+1] {
-			continue
+		if len(s.shards[i]) > 0 {
+			h.drainShard(i)
 		}
-		h.drainShard(i)
 	}
 }
 
@@ -67,39 +38,108 @@ func (h *Head) drainShard(i int) {
 	defer sh.mu.Unlock()
 	sh.queue.Lock()
 	pieces := sh.queue.pieces
-	sh.queue.pieces = nil
+	sh.queue.pieces = sh.spare[:0]
 	sh.queue.Unlock()
-	gen := h.active.Load()
+	g := h.active.Load()
 	for _, p := range pieces {
-		gen.apply(i, p)
+		h.apply(g, i, p)
 	}
+	clear(pieces)
+	sh.spare = pieces
 }
 
-// apply adds a piece to the generation; its shard is locked.
-func (g *Generation) apply(shardIndex int, p piece) {
+// apply adds a piece to a generation; its shard is locked.
+func (h *Head) apply(g *Generation, i int, p piece) {
+	s := g.shards[i]
+	list := p.samples.shards[i]
 	size := 0
 	mint, maxt := int64(emptyMinT), int64(emptyMaxT)
-	for i := range p.samples {
-		s := &p.samples[i]
-		d := s.Series.data
-		if d == nil || d.gen != g {
-			d = &seriesData{series: s.Series, gen: g, prev: d, mint: emptyMinT, maxt: emptyMaxT}
-			s.Series.data, s.Series.lastGen = d, g.id
-			g.bySeries[shardIndex] = append(g.bySeries[shardIndex], d)
-			size += seriesBytes
+	var r *record
+	var number uint32
+	for k := range list {
+		x := &list[k]
+		if r == nil || r.slot != x.Slot {
+			var grown int
+			if r, number, grown = s.open(x.Slot); grown > 0 {
+				h.registry.slot(x.Slot).touch(g.id)
+				size += grown
+			}
 		}
-		size += d.append(s)
-		if s.Kind != KindExemplar {
-			mint, maxt = min(mint, s.T), max(maxt, s.T)
+		if x.Kind == KindExemplar {
+			e, grown := s.extra(r, number)
+			size += grown + e.appendExemplar(p.samples.exemplars[x.Bits])
+			continue
+		}
+		mint, maxt = min(mint, x.T), max(maxt, x.T)
+		switch {
+		case x.Kind == KindFloat && x.T > r.maxt && !r.moreRuns:
+			r.mint = min(r.mint, x.T)
+			r.maxt = x.T
+			size += r.floats.Append(s.arena, 0, x.T, math.Float64frombits(x.Bits))
+		default:
+			size += s.add(r, number, p.samples, x)
 		}
 	}
 	g.bytes.Add(int64(size))
-	g.samples.Add(int64(len(p.samples)))
+	h.bytes.Add(int64(size))
+	g.samples.Add(int64(len(list)))
 	storeMin(&g.seqMin, p.seq)
 	storeMax(&g.seqMax, p.seq)
 	storeMin(&g.mint, mint)
 	storeMax(&g.maxt, maxt)
 }
 
-// seriesBytes is what a series costs a generation before its first sample.
-const seriesBytes = 200 // its first run not counted
+// add adds what is not a plain float in order and returns the bytes it took.
+func (s *holdings) add(r *record, number uint32, from *Samples, x *Sample) int {
+	sample := from.sample(x)
+	if r.mint <= r.maxt && x.T <= r.maxt {
+		if s.repeats(r, number, &sample) {
+			return 0
+		}
+		r.mint = min(r.mint, x.T)
+		return s.addLate(r, number, &sample)
+	}
+	r.mint = min(r.mint, x.T)
+	r.maxt = x.T
+	if sample.kind == block.KindFloat && !r.moreRuns {
+		return r.floats.Append(s.arena, sample.st, sample.t, sample.v)
+	}
+	e, grown := s.extra(r, number)
+	r.moreRuns = true
+	return grown + e.appendRun(&sample)
+}
+
+func (s *holdings) addLate(r *record, number uint32, x *sample) int {
+	if x.kind == block.KindFloat && !r.moreLate {
+		return r.late.add(s.arena, x.st, x.t, x.v)
+	}
+	e, grown := s.extra(r, number)
+	r.moreLate = true
+	e.late = append(e.late, *x)
+	return grown + lateBytes + histBytes(x.h, x.fh)
+}
+
+// repeats tells whether a float is already there, as when a sender retries a
+// request. Once a series has late samples nobody looks.
+func (s *holdings) repeats(r *record, number uint32, x *sample) bool {
+	if x.kind != block.KindFloat || !r.late.empty() || r.moreLate {
+		return false
+	}
+	if r.moreRuns {
+		if is, there := s.extras[number].repeats(x); there {
+			return is
+		}
+	}
+	if r.floats.Count() == 0 || x.t > r.floats.MaxT() {
+		return false
+	}
+	var snap tail.Snapshot
+	r.floats.Snapshot(s.arena, &snap)
+	for c := snap.Cursor(x.t, x.t); c.Next(); {
+		if b := c.Span(); b.Search(x.t) < b.Count && b.Time(b.Search(x.t)) == x.t {
+			k := b.Search(x.t)
+			return math.Float64bits(b.Float(k)) == math.Float64bits(x.v) && b.StartTime(k) == x.st
+		}
+	}
+	return false
+}

@@ -2,12 +2,126 @@ package head
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
+	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/histogram"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/mem"
+	"github.com/varvedb/varve/tsdb/internal/tail"
 )
+
+// snapshot is the samples of a record as they were at one moment. It is valid
+// as long as the generation is not dropped.
+type snapshot struct {
+	arena      *mem.Arena
+	floats     tail.Snapshot
+	hasFloats  bool
+	runs       []run // after the floats
+	lateFloats lateList
+	late       []sample // after them
+}
+
+// snapshot copies no samples. The shard must be held.
+func (s *holdings) snapshot(r *record, number uint32) snapshot {
+	out := snapshot{arena: s.arena, lateFloats: r.late}
+	if r.floats.Count() > 0 {
+		out.hasFloats = true
+		r.floats.Snapshot(s.arena, &out.floats)
+	}
+	if r.more {
+		e := s.extras[number]
+		out.late = e.late[:len(e.late):len(e.late)]
+		for _, x := range e.runs {
+			out.runs = append(out.runs, *x)
+		}
+	}
+	return out
+}
+
+// exemplars returns the exemplars of a record. The shard must be held.
+func (s *holdings) exemplars(r *record, number uint32) []exemplar.Exemplar {
+	if !r.more {
+		return nil
+	}
+	x := s.extras[number].exemplars
+	return x[:len(x):len(x)]
+}
+
+// cursors returns new cursors, the later one being newer at equal times. Floats
+// outside [mint, maxt] may be left out.
+func (s *snapshot) cursors(mint, maxt int64) []block.Cursor {
+	out := make([]block.Cursor, 0, 2)
+	if s.hasFloats {
+		out = append(out, s.inOrder(s.floats.Cursor(mint, maxt)))
+	} else if len(s.runs) > 0 {
+		out = append(out, &runCursor{runs: s.runs})
+	}
+	return s.addLate(out)
+}
+
+// drain returns a cursor over all samples, which uses c for the floats.
+func (s *snapshot) drain(c *tail.Cursor) block.Cursor {
+	out := make([]block.Cursor, 0, 2)
+	if s.hasFloats {
+		c.Reset(&s.floats, math.MinInt64, math.MaxInt64, drainSpan)
+		out = append(out, s.inOrder(c))
+	} else if len(s.runs) > 0 {
+		out = append(out, &runCursor{runs: s.runs})
+	}
+	if out = s.addLate(out); len(out) == 1 {
+		return out[0]
+	}
+	return block.Merge(out)
+}
+
+// drainSpan is how many samples a span has at most that goes to a part.
+const drainSpan = block.MaxSamples
+
+func (s *snapshot) inOrder(floats block.Cursor) block.Cursor {
+	if len(s.runs) == 0 {
+		return floats
+	}
+	return &chain{first: floats, then: &runCursor{runs: s.runs}}
+}
+
+func (s *snapshot) addLate(to []block.Cursor) []block.Cursor {
+	if s.lateFloats.empty() && len(s.late) == 0 {
+		return to
+	}
+	return append(to, &lateCursor{from: s})
+}
+
+// chain is one cursor and then another, which is later.
+type chain struct {
+	first, then block.Cursor
+	second      bool
+}
+
+func (c *chain) now() block.Cursor {
+	if c.second {
+		return c.then
+	}
+	return c.first
+}
+
+func (c *chain) Span() *block.Span { return c.now().Span() }
+func (c *chain) Err() error        { return c.now().Err() }
+
+func (c *chain) Next() bool {
+	if !c.second {
+		if c.first.Next() {
+			return true
+		}
+		if c.first.Err() != nil {
+			return false
+		}
+		c.second = true
+	}
+	return c.then.Next()
+}
 
 // runCursor hands out runs as spans without copying them.
 type runCursor struct {
@@ -36,19 +150,18 @@ func (c *runCursor) Next() bool {
 // at one time. Their counter reset hints are forgotten: the samples they were
 // relative to are not known any more.
 type lateCursor struct {
-	late   []lateSample
-	sorted bool
-	pos    int
-	span   block.Span
+	from *snapshot
+	late []sample
+	pos  int
+	span block.Span
 }
 
 func (c *lateCursor) Span() *block.Span { return &c.span }
 func (c *lateCursor) Err() error        { return nil }
 
 func (c *lateCursor) Next() bool {
-	if !c.sorted {
-		c.late = newest(c.late)
-		c.sorted = true
+	if c.late == nil {
+		c.late = newest(append(c.from.lateFloats.all(c.from.arena), c.from.late...))
 	}
 	if c.pos == len(c.late) {
 		return false
@@ -62,10 +175,9 @@ func (c *lateCursor) Next() bool {
 	return true
 }
 
-// newest returns a sorted copy with one sample a time, the last to arrive.
-func newest(late []lateSample) []lateSample {
-	out := slices.Clone(late)
-	slices.SortStableFunc(out, func(a, b lateSample) int { return cmp.Compare(a.t, b.t) })
+// newest sorts samples and keeps one a time, the last to arrive.
+func newest(out []sample) []sample {
+	slices.SortStableFunc(out, func(a, b sample) int { return cmp.Compare(a.t, b.t) })
 	n := 0
 	for i := range out {
 		if i+1 < len(out) && out[i+1].t == out[i].t {
@@ -77,7 +189,7 @@ func newest(late []lateSample) []lateSample {
 	return out[:n]
 }
 
-func lateSpan(kind block.Kind, late []lateSample) block.Span {
+func lateSpan(kind block.Kind, late []sample) block.Span {
 	s := block.Span{Kind: kind, Count: len(late), Times: make([]int64, len(late))}
 	for i, l := range late {
 		s.Times[i] = l.t

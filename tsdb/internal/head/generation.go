@@ -1,15 +1,13 @@
 package head
 
 import (
-	"cmp"
+	"encoding/binary"
 	"math"
-	"slices"
 	"sync/atomic"
+	"unsafe"
 
-	"github.com/prometheus/prometheus/model/exemplar"
-	"github.com/prometheus/prometheus/model/labels"
-
-	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/mem"
+	"github.com/varvedb/varve/tsdb/internal/tail"
 )
 
 const (
@@ -20,27 +18,60 @@ const (
 // Generation is the samples of the head between two flushes. Only the newest
 // one of a head changes.
 type Generation struct {
-	id      uint64
+	id      uint32
+	dropped bool         // guarded by Head.held
+	batches atomic.Int64 // that began in it and did not end
 	bytes   atomic.Int64
 	samples atomic.Int64
 	seqMin  atomic.Uint64
 	seqMax  atomic.Uint64
 	mint    atomic.Int64
 	maxt    atomic.Int64
-
-	// bySeries lists, by shard, what it holds; each guarded by its shard.
-	bySeries [shardCount][]*seriesData
+	shards  [ShardCount]*holdings // each guarded by its shard
 }
 
-func newGeneration(id uint64) *Generation {
+// holdings are what a generation holds of the series of a shard.
+type holdings struct {
+	arena   *mem.Arena
+	records *mem.Records[record]
+	pages   []mem.Handle // by stripe of slots: record numbers, from 1
+	extras  map[uint32]*extra
+}
+
+// record is what a generation holds of a series.
+type record struct {
+	slot uint32
+	// There is an extra; it takes what comes in order, and what comes late.
+	more, moreRuns, moreLate bool
+	// mint and maxt are those of the samples; mint > maxt when there are none.
+	mint, maxt int64
+	floats     tail.Tail // a prefix of the samples that came in order
+	late       lateList  // a prefix of those that did not, in order of arrival
+}
+
+const recordBytes = int(unsafe.Sizeof(record{}))
+
+func newGeneration(id uint32) *Generation {
 	g := &Generation{id: id}
 	g.seqMin.Store(math.MaxUint64)
 	g.mint.Store(emptyMinT)
 	g.maxt.Store(emptyMaxT)
+	for i := range g.shards {
+		g.shards[i] = &holdings{arena: mem.New(mem.Options{}), records: mem.NewRecords[record](mem.Options{})}
+	}
 	return g
 }
 
-// Bytes estimates the memory that the samples take.
+// release gives the memory back.
+func (g *Generation) release() {
+	for _, s := range g.shards {
+		s.arena.Release()
+		s.records.Release()
+		s.pages, s.extras = nil, nil
+	}
+}
+
+// Bytes returns the memory that the samples take.
 func (g *Generation) Bytes() int64 { return g.bytes.Load() }
 
 // Samples counts the samples, replaced ones included.
@@ -53,59 +84,64 @@ func (g *Generation) SeqRange() (lo, hi uint64, ok bool) {
 	return lo, hi, lo <= hi
 }
 
-// Entry is one series of a sealed generation.
-type Entry struct {
-	Labels     labels.Labels
-	MinT, MaxT int64 // of the samples; MinT > MaxT when it has exemplars alone
-	Exemplars  []exemplar.Exemplar
-	samples    snapshot // late samples sorted
-}
-
-// Cursor returns a new cursor over all samples of the entry.
-func (e *Entry) Cursor() block.Cursor { return block.Merge(e.samples.cursors()) }
-
-// Periods calls fn for each period of the given length, counted from time 0,
-// that a sample or exemplar of the entry lies in; it may be called more than
-// once for one.
-func (e *Entry) Periods(length int64, fn func(period int64)) {
-	for _, r := range e.samples.runs {
-		for i := 0; i < len(r.times); {
-			p := r.times[i] / length
-			fn(p)
-			next, _ := slices.BinarySearch(r.times[i:], (p+1)*length)
-			i += next
-		}
-	}
-	for _, s := range e.samples.late {
-		fn(s.t / length)
-	}
-	for _, x := range e.Exemplars {
-		fn(x.Ts / length)
-	}
-}
-
-// Entries returns what a sealed generation holds in label order.
-func (g *Generation) Entries() []Entry {
-	var out []Entry
-	for i := range g.bySeries {
-		for _, d := range g.bySeries[i] {
-			if d.mint > d.maxt && len(d.exemplars) == 0 {
-				continue
-			}
-			x := slices.Clone(d.exemplars)
-			slices.SortStableFunc(x, func(a, b exemplar.Exemplar) int { return cmp.Compare(a.Ts, b.Ts) })
-			samples := d.snapshot()
-			samples.late, samples.sorted = newest(samples.late), true
-			out = append(out, Entry{
-				Labels: d.series.lset, MinT: d.mint, MaxT: d.maxt,
-				Exemplars: slices.CompactFunc(x, exemplar.Exemplar.Equals), samples: samples,
-			})
-		}
-	}
-	slices.SortFunc(out, func(a, b Entry) int { return labels.Compare(a.Labels, b.Labels) })
-	return out
-}
-
 // TimeRange bounds the times of the samples, deleted ones included; mint > maxt
 // when there were none.
 func (g *Generation) TimeRange() (mint, maxt int64) { return g.mint.Load(), g.maxt.Load() }
+
+const pageBytes = 4 * stripe
+
+// page returns the place of a slot among the pages and in its page.
+func page(slot uint32) (stripeNumber, offset uint32) {
+	return slot >> (stripeBits + shardBits), slot & (stripe - 1) * 4
+}
+
+// find returns the record of a slot and its number, nil if there is none.
+func (s *holdings) find(slot uint32) (*record, uint32) {
+	i, off := page(slot)
+	if int(i) >= len(s.pages) || s.pages[i] == 0 {
+		return nil, 0
+	}
+	n := binary.LittleEndian.Uint32(s.arena.Bytes(s.pages[i], pageBytes)[off:])
+	if n == 0 {
+		return nil, 0
+	}
+	return s.records.At(n - 1), n - 1
+}
+
+// open returns the record of a slot, which it makes if there is none, its number
+// and the bytes it took.
+func (s *holdings) open(slot uint32) (r *record, number uint32, grown int) {
+	if r, number = s.find(slot); r != nil {
+		return r, number, 0
+	}
+	i, off := page(slot)
+	for int(i) >= len(s.pages) {
+		s.pages = append(s.pages, 0)
+	}
+	if s.pages[i] == 0 {
+		h, b := s.arena.Alloc(pageBytes)
+		clear(b[:pageBytes])
+		s.pages[i] = h
+		grown += pageBytes
+	}
+	number = s.records.Add()
+	binary.LittleEndian.PutUint32(s.arena.Bytes(s.pages[i], pageBytes)[off:], number+1)
+	r = s.records.At(number)
+	r.slot, r.mint, r.maxt = slot, emptyMinT, emptyMaxT
+	return r, number, grown + recordBytes
+}
+
+// extra returns what a record has in ordinary memory, which it makes, and the
+// bytes it took.
+func (s *holdings) extra(r *record, number uint32) (e *extra, grown int) {
+	if r.more {
+		return s.extras[number], 0
+	}
+	if s.extras == nil {
+		s.extras = map[uint32]*extra{}
+	}
+	e = &extra{}
+	s.extras[number] = e
+	r.more = true
+	return e, extraBytes
+}

@@ -1,224 +1,171 @@
 package head
 
 import (
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-const shardCount = 32
-
 // Head is the registry and the generations. All methods may be called by many
 // goroutines, except where they say otherwise.
 type Head struct {
-	shards [shardCount]shard
-	index  postings
-	refs   refTable
-	count  atomic.Int64
-
-	active atomic.Pointer[Generation] // changed by Seal alone
+	registry *registry
+	shards   [ShardCount]shard
+	active   atomic.Pointer[Generation] // changed by Seal alone
+	bytes    atomic.Int64               // of all generations that are held
+	held     struct {
+		sync.Mutex
+		gens []*Generation // not dropped, or with batches; oldest first
+	}
 }
 
-// shard is a part of the series, by label hash. Lock order: registry before
-// mu; queue.Mutex is taken alone.
+// shard is a part of the series, by slot. Lock order: mu, queue.
 type shard struct {
-	registry struct {
-		sync.RWMutex
-		byHash map[uint64]*Series
-	}
-	// mu guards what the series of the shard hold.
+	// mu guards what generations hold of the series of the shard.
 	mu    sync.RWMutex
+	spare []piece // guarded by mu
 	queue struct {
 		sync.Mutex
 		pieces []piece
 	}
 }
 
-// piece is a group of samples that waits to be applied to a shard.
+// piece is what a request brings for a shard, waiting to be applied.
 type piece struct {
 	seq     uint64
-	samples []Sample
+	samples *Samples
 }
 
 // New returns an empty head.
 func New() *Head {
-	h := &Head{}
-	for i := range h.shards {
-		h.shards[i].registry.byHash = map[uint64]*Series{}
-	}
-	h.index.init()
-	h.active.Store(newGeneration(1))
+	h := &Head{registry: newRegistry()}
+	h.begin(1)
 	return h
 }
 
+// begin makes a new active generation.
+func (h *Head) begin(id uint32) {
+	g := newGeneration(id)
+	h.held.Lock()
+	defer h.held.Unlock()
+	h.held.gens = append(h.held.gens, g)
+	h.active.Store(g)
+}
+
 // SeriesCount returns the number of registered series.
-func (h *Head) SeriesCount() int { return int(h.count.Load()) }
+func (h *Head) SeriesCount() int { return int(h.registry.count.Load()) }
+
+// Bytes returns the memory that the samples take in all generations that were
+// not dropped.
+func (h *Head) Bytes() int64 { return h.bytes.Load() }
 
 // Active returns the generation that takes samples now.
 func (h *Head) Active() *Generation { return h.active.Load() }
 
-// Find returns the live series with this label set, nil if there is none.
-func (h *Head) Find(lset labels.Labels) *Series {
-	return h.find(lset, lset.Hash())
-}
-
-func (h *Head) find(lset labels.Labels, hash uint64) *Series {
-	sh := &h.shards[hash%shardCount]
-	sh.registry.RLock()
-	defer sh.registry.RUnlock()
-	return sh.lookup(lset, hash)
-}
-
-func (sh *shard) lookup(lset labels.Labels, hash uint64) *Series {
-	for s := sh.registry.byHash[hash]; s != nil; s = s.next {
-		if labels.Equal(s.lset, lset) {
-			return s
+// Enter begins a batch in the active generation, which it returns: series that
+// were seen alive in a batch are not dropped before Leave.
+func (h *Head) Enter() *Generation {
+	for {
+		g := h.active.Load()
+		g.batches.Add(1)
+		if h.active.Load() == g {
+			return g
 		}
+		g.batches.Add(-1)
 	}
-	return nil
 }
 
-// Register finds or makes the series with this label set; created tells which.
-// The strings of lset are copied when one is made.
-func (h *Head) Register(lset labels.Labels) (s *Series, created bool) {
-	hash := lset.Hash()
-	if s := h.find(lset, hash); s != nil {
-		return s, false
-	}
-	return h.insert(&Series{hash: hash, lset: lset.Copy(), shard: uint32(hash % shardCount)})
+// Leave ends a batch.
+func (g *Generation) Leave() { g.batches.Add(-1) }
+
+// Find returns the series with a label set for a batch that began in g; false
+// if there is none. It takes no lock.
+func (h *Head) Find(lset labels.Labels, g *Generation) (Ref, bool) {
+	return h.registry.find(lset, g.id)
 }
 
-// insert puts s into the registry unless an equal one is there already.
-func (h *Head) insert(s *Series) (live *Series, created bool) {
-	sh := &h.shards[s.shard]
-	sh.registry.Lock()
-	defer sh.registry.Unlock()
-	if old := sh.lookup(s.lset, s.hash); old != nil {
-		return old, false
-	}
-	if s.ref == 0 {
-		s.ref = h.refs.add(s)
-	}
-	s.lastGen = h.active.Load().id
-	s.next = sh.registry.byHash[s.hash]
-	sh.registry.byHash[s.hash] = s
-	h.index.add(s)
-	h.count.Add(1)
-	s.dead.Store(false) // last: whoever sees it alive may write to it at once
-	return s, true
+// Register finds or makes the series with a label set for a batch that began in
+// g; created tells which. lset is sorted, without empty names or values; it is
+// not kept.
+func (h *Head) Register(lset labels.Labels, g *Generation) (ref Ref, created bool, err error) {
+	return h.registry.register(lset, g.id)
 }
 
-// At returns the series with a number, which may have been dropped; nil if there
-// never was one.
-func (h *Head) At(ref Ref) *Series { return h.refs.at(ref) }
+// Live tells whether a series is registered. If so it stays until the batch,
+// which began in g, ends. It takes no lock.
+func (h *Head) Live(ref Ref, g *Generation) bool { return h.registry.pin(ref, g.id) }
 
-// Dropped tells whether the series has to be revived before it is used.
-func (s *Series) Dropped() bool { return s.dead.Load() }
+// Labels returns the label set of a live series, made with b, which is reset. It
+// owns its strings.
+func (h *Head) Labels(ref Ref, b *labels.ScratchBuilder) labels.Labels {
+	return h.registry.labels(ref, b)
+}
 
-// Revive returns the live series for a handle that may have been dropped: s
-// itself, put back if need be, or the one that took its place.
-func (h *Head) Revive(s *Series) *Series {
-	if !s.dead.Load() {
-		return s
-	}
-	live, _ := h.insert(s)
-	return live
+// SlotLabels is Labels for the series that has a slot.
+func (h *Head) SlotLabels(slot uint32, b *labels.ScratchBuilder) labels.Labels {
+	return h.registry.labels(makeRef(slot, h.registry.slot(slot).epoch.Load()), b)
+}
+
+// Mark returns a number that belongs to the head's owner: 0 for a new series.
+func (h *Head) Mark(slot uint32) uint64 {
+	v := h.registry.slot(slot).mark.Load()
+	runtime.KeepAlive(h)
+	return v
+}
+
+// SwapMark replaces the mark of a slot if it is old.
+func (h *Head) SwapMark(slot uint32, old, v uint64) {
+	h.registry.slot(slot).mark.CompareAndSwap(old, v)
+	runtime.KeepAlive(h)
 }
 
 // Seal closes the active generation and begins the next one. No Enqueue or
 // Drain may run meanwhile.
 func (h *Head) Seal() *Generation {
 	old := h.active.Load()
-	h.active.Store(newGeneration(old.id + 1))
+	h.begin(old.id + 1)
 	return old
 }
 
-// Drop forgets the samples of a sealed generation. Readers that hold them go
-// on reading.
+// Drop gives the memory of a sealed generation back. Nobody may read what
+// Select or Contents returned of it any more.
 func (h *Head) Drop(g *Generation) {
-	for i := range h.shards {
-		sh := &h.shards[i]
-		sh.mu.Lock()
-		for _, d := range g.bySeries[i] {
-			d.unlink()
-		}
-		sh.mu.Unlock()
-	}
+	h.held.Lock()
+	g.dropped = true
+	h.held.Unlock()
+	h.bytes.Add(-g.Bytes())
+	g.release()
 }
 
-func (d *seriesData) unlink() {
-	at := &d.series.data
-	for *at != nil {
-		if *at == d {
-			*at = d.prev
-			return
-		}
-		at = &(*at).prev
-	}
+// oldest returns the oldest generation that some series must be kept for: one
+// that was not dropped, or has batches, or is the one before the active one.
+func (h *Head) oldest() uint32 {
+	h.held.Lock()
+	defer h.held.Unlock()
+	active := h.active.Load()
+	h.held.gens = slices.DeleteFunc(h.held.gens, func(g *Generation) bool {
+		return g != active && g.dropped && g.batches.Load() == 0
+	})
+	return min(h.held.gens[0].id, active.id-1)
 }
 
-// Collect drops the series that hold no samples and got none since the
-// generation before the active one from the registry and returns how many they
-// were. No Enqueue, Drain or Revive may run meanwhile.
-func (h *Head) Collect() int {
-	dropped := map[*Series]struct{}{}
-	active := h.active.Load().id
-	for i := range h.shards {
-		sh := &h.shards[i]
-		sh.registry.Lock()
-		sh.mu.RLock()
-		for hash, s := range sh.registry.byHash {
-			kept := sh.keepChain(s, active, dropped)
-			if kept == nil {
-				delete(sh.registry.byHash, hash)
-			} else {
-				sh.registry.byHash[hash] = kept
-			}
-		}
-		sh.mu.RUnlock()
-		sh.registry.Unlock()
-	}
-	h.index.remove(dropped)
-	h.count.Add(-int64(len(dropped)))
-	return len(dropped)
-}
+// Collect drops the series that were last used before all generations that are
+// held, have batches, or come before the active one, and returns how many they
+// were. Slots are used anew after it. No Enqueue or Drain may run meanwhile.
+func (h *Head) Collect() int { return h.registry.collect(h.oldest()) }
 
 // Idle counts the series that Collect would drop.
 func (h *Head) Idle() int {
 	n := 0
-	active := h.active.Load().id
-	for i := range h.shards {
-		sh := &h.shards[i]
-		sh.registry.RLock()
-		sh.mu.RLock()
-		for _, s := range sh.registry.byHash {
-			for ; s != nil; s = s.next {
-				if s.idle(active) {
-					n++
-				}
-			}
-		}
-		sh.mu.RUnlock()
-		sh.registry.RUnlock()
-	}
+	h.registry.mu.Lock()
+	defer h.registry.mu.Unlock()
+	h.registry.idleLocked(h.oldest(), func(uint32, *slot) { n++ })
 	return n
 }
 
-func (s *Series) idle(active uint64) bool { return s.data == nil && s.lastGen+1 < active }
-
-func (sh *shard) keepChain(s *Series, active uint64, dropped map[*Series]struct{}) (kept *Series) {
-	for s != nil {
-		next := s.next
-		if s.idle(active) {
-			s.dead.Store(true)
-			s.next = nil
-			dropped[s] = struct{}{}
-		} else {
-			s.next = kept
-			kept = s
-		}
-		s = next
-	}
-	return kept
-}
+// Compact makes the index anew when dropped series take much of it. Only new
+// series wait for it.
+func (h *Head) Compact() error { return h.registry.compact() }

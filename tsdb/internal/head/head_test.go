@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,22 +18,50 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/block"
 )
 
-func put(h *Head, seq uint64, samples ...Sample) {
-	var g Group
-	g.Arrange(samples)
-	h.Enqueue(seq, &g)
-	h.Drain(&g)
+// put writes samples that each add a sample.
+func put(h *Head, seq uint64, adds ...func(*Samples)) {
+	var s Samples
+	for _, add := range adds {
+		add(&s)
+	}
+	h.Enqueue(seq, &s)
+	h.Drain(&s)
 }
 
-func floatAt(s *Series, t int64, v float64) Sample {
-	return Sample{Series: s, Kind: KindFloat, T: t, V: v}
+func floatAt(ref Ref, t int64, v float64) func(*Samples) {
+	return func(s *Samples) { s.AddFloat(ref.Slot(), 0, t, v) }
+}
+
+func register(t *testing.T, h *Head, lset labels.Labels) (Ref, bool) {
+	t.Helper()
+	ref, created, err := h.Register(lset, h.Active())
+	require.NoError(t, err)
+	return ref, created
+}
+
+func labelsNow(h *Head, ref Ref) labels.Labels {
+	b := labels.NewScratchBuilder(0)
+	return h.Labels(ref, &b)
+}
+
+func selected(t *testing.T, h *Head, gens []*Generation, mint, maxt int64, ms ...*labels.Matcher) []Selected {
+	t.Helper()
+	sel, err := h.Select(gens, mint, maxt, ms)
+	require.NoError(t, err)
+	return sel
+}
+
+func remove(t *testing.T, h *Head, mint, maxt int64, ms ...*labels.Matcher) {
+	t.Helper()
+	_, err := h.Delete(mint, maxt, ms)
+	require.NoError(t, err)
 }
 
 func read(t *testing.T, sel Selected) map[int64]float64 {
 	t.Helper()
 	var cs []block.Cursor
 	for i := range sel.Held {
-		cs = append(cs, sel.Held[i].Cursors()...)
+		cs = append(cs, sel.Held[i].Cursors(math.MinInt64, math.MaxInt64)...)
 	}
 	out := map[int64]float64{}
 	last := int64(math.MinInt64)
@@ -71,7 +100,7 @@ func TestHeadEqualsModel(t *testing.T) {
 				genOf[h.Active()] = map[key]float64{}
 			case 1:
 				lo := rng.Int64N(100)
-				h.Delete(lo, lo+20, []*labels.Matcher{eq("i", "1")})
+				remove(t, h, lo, lo+20, eq("i", "1"))
 				for k := range genOf[h.Active()] {
 					if k.series == 1 && k.t >= lo && k.t <= lo+20 {
 						delete(genOf[h.Active()], k)
@@ -85,13 +114,13 @@ func TestHeadEqualsModel(t *testing.T) {
 					h.Collect()
 				}
 			default:
-				var batch []Sample
+				var batch []func(*Samples)
 				for range rng.IntN(20) {
 					i := rng.IntN(4)
-					s, _ := h.Register(labels.FromStrings("__name__", "m", "i", fmt.Sprint(i)))
-					x := floatAt(s, rng.Int64N(100), rng.Float64())
-					batch = append(batch, x)
-					genOf[h.Active()][key{i, x.T}] = x.V
+					s, _ := register(t, h, labels.FromStrings("__name__", "m", "i", fmt.Sprint(i)))
+					at, v := rng.Int64N(100), rng.Float64()
+					batch = append(batch, floatAt(s, at, v))
+					genOf[h.Active()][key{i, at}] = v
 				}
 				put(h, seq, batch...)
 			}
@@ -102,11 +131,11 @@ func TestHeadEqualsModel(t *testing.T) {
 			}
 		}
 		got := map[key]float64{}
-		sel := h.Select(gens, 0, 1000, []*labels.Matcher{eq("__name__", "m")})
-		require.True(t, slices.IsSortedFunc(sel, func(a, b Selected) int { return labels.Compare(a.Series.lset, b.Series.lset) }))
+		sel := selected(t, h, gens, 0, 1000, eq("__name__", "m"))
+		require.True(t, slices.IsSortedFunc(sel, func(a, b Selected) int { return labels.Compare(a.Labels, b.Labels) }))
 		for _, s := range sel {
 			var i int
-			fmt.Sscan(s.Series.Labels().Get("i"), &i)
+			fmt.Sscan(s.Labels.Get("i"), &i)
 			for ts, v := range read(t, s) {
 				got[key{i, ts}] = v
 			}
@@ -118,36 +147,35 @@ func TestHeadEqualsModel(t *testing.T) {
 // What a reader got does not change under it.
 func TestSelectIsASnapshot(t *testing.T) {
 	h := New()
-	s, _ := h.Register(labels.FromStrings("a", "1"))
+	s, _ := register(t, h, labels.FromStrings("a", "1"))
 	put(h, 1, floatAt(s, 10, 1), floatAt(s, 20, 2))
 	put(h, 2, floatAt(s, 15, 3))
 	g := h.Active()
-	sel := h.Select([]*Generation{g}, 0, 100, nil)
+	sel := selected(t, h, []*Generation{g}, 0, 100)
 	want := map[int64]float64{10: 1, 15: 3, 20: 2}
 	put(h, 3, floatAt(s, 16, 9), floatAt(s, 30, 9), floatAt(s, 10, 9))
-	h.Delete(0, 100, nil)
+	remove(t, h, 0, 100)
 	h.Seal()
-	h.Drop(g)
 	require.Equal(t, want, read(t, sel[0]))
-	require.Empty(t, h.Select([]*Generation{g, h.Active()}, 0, 100, nil))
+	require.Empty(t, selected(t, h, []*Generation{g, h.Active()}, 0, 100))
 }
 
 func TestRepeatedSamplesTakeNoMemory(t *testing.T) {
 	h := New()
-	s, _ := h.Register(labels.FromStrings("a", "1"))
+	s, _ := register(t, h, labels.FromStrings("a", "1"))
 	put(h, 1, floatAt(s, 10, 1), floatAt(s, 20, math.NaN()))
 	before := h.Active().Bytes()
 	put(h, 2, floatAt(s, 10, 1), floatAt(s, 20, math.NaN()))
 	require.Equal(t, before, h.Active().Bytes())
 	put(h, 3, floatAt(s, 10, 2))
 	put(h, 4, floatAt(s, 10, 1))
-	require.Equal(t, 1.0, read(t, h.Select([]*Generation{h.Active()}, 0, 100, nil)[0])[10])
+	require.Equal(t, 1.0, read(t, selected(t, h, []*Generation{h.Active()}, 0, 100)[0])[10])
 }
 
 func TestMatchersEqualNaiveFilter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	h := New()
-	var all []*Series
+	var all []labels.Labels
 	for i := range 200 {
 		b := labels.NewBuilder(labels.EmptyLabels())
 		b.Set("__name__", fmt.Sprintf("m%d", rng.IntN(3)))
@@ -155,9 +183,10 @@ func TestMatchersEqualNaiveFilter(t *testing.T) {
 			b.Set("x", fmt.Sprintf("%d", rng.IntN(6)))
 		}
 		b.Set("n", fmt.Sprint(i))
-		s, created := h.Register(b.Labels())
+		s, created := register(t, h, b.Labels())
 		require.True(t, created)
-		all = append(all, s)
+		all = append(all, labelsNow(h, s))
+		require.Equal(t, b.Labels(), all[i])
 		put(h, uint64(i+1), floatAt(s, 1, 1))
 	}
 	kinds := []labels.MatchType{labels.MatchEqual, labels.MatchNotEqual, labels.MatchRegexp, labels.MatchNotRegexp}
@@ -168,14 +197,14 @@ func TestMatchersEqualNaiveFilter(t *testing.T) {
 			ms = append(ms, labels.MustNewMatcher(kinds[rng.IntN(4)], []string{"__name__", "x", "n", "y"}[rng.IntN(4)], values[rng.IntN(len(values))]))
 		}
 		var want []string
-		for _, s := range all {
-			if matches(s.lset, ms) {
-				want = append(want, s.lset.String())
+		for _, lset := range all {
+			if matches(lset, ms) {
+				want = append(want, lset.String())
 			}
 		}
 		var got []string
-		for _, s := range h.Select([]*Generation{h.Active()}, 0, 10, ms) {
-			got = append(got, s.Series.lset.String())
+		for _, s := range selected(t, h, []*Generation{h.Active()}, 0, 10, ms...) {
+			got = append(got, s.Labels.String())
 		}
 		slices.Sort(want)
 		slices.Sort(got)
@@ -183,41 +212,115 @@ func TestMatchersEqualNaiveFilter(t *testing.T) {
 	}
 }
 
-func TestDroppedSeriesComesBack(t *testing.T) {
+// A series that got nothing for two generations goes; who kept its number is
+// told, though another series has its slot by then.
+func TestDroppedSeries(t *testing.T) {
 	h := New()
 	lset := labels.FromStrings("a", "1")
-	s, _ := h.Register(lset)
+	s, _ := register(t, h, lset)
 	put(h, 1, floatAt(s, 1, 1))
 	g := h.Seal()
-	h.Drop(g)
 	require.Zero(t, h.Collect(), "a series that was written to a moment ago stays")
 	h.Seal()
+	require.Zero(t, h.Collect(), "its samples are still there")
+	h.Drop(g)
 	require.Equal(t, 1, h.Idle())
 	require.Equal(t, 1, h.Collect())
-	require.Nil(t, h.Find(lset))
-	require.Same(t, s, h.Revive(s))
-	require.Same(t, s, h.Find(lset))
+	require.Zero(t, h.SeriesCount())
+	_, found := h.Find(lset, h.Active())
+	require.False(t, found)
+	require.False(t, h.Live(s, h.Active()))
 
-	h.Seal()
-	h.Seal()
-	require.Equal(t, 1, h.Collect())
-	other, created := h.Register(lset)
+	other, created := register(t, h, labels.FromStrings("b", "2"))
 	require.True(t, created)
-	require.Same(t, other, h.Revive(s), "an equal series took its place")
+	require.Equal(t, s.Slot(), other.Slot())
+	require.False(t, h.Live(s, h.Active()))
+	require.True(t, h.Live(other, h.Active()))
+	put(h, 2, floatAt(other, 1, 2))
+	sel := selected(t, h, []*Generation{h.Active()}, 0, 10)
+	require.Len(t, sel, 1)
+	require.Equal(t, "2", sel[0].Labels.Get("b"))
+
+	again, created := register(t, h, lset)
+	require.True(t, created)
+	require.NotEqual(t, s, again)
+	require.Equal(t, lset, labelsNow(h, again))
+	require.False(t, h.Live(s, h.Active()))
+	require.False(t, h.Live(0, h.Active()))
+	require.False(t, h.Live(makeRef(1000, 1), h.Active()))
+}
+
+// What a batch saw alive stays as long as the batch lasts, however many
+// generations pass.
+func TestBatchesKeepSeries(t *testing.T) {
+	h := New()
+	s, _ := register(t, h, labels.FromStrings("a", "1"))
+	pass := func() {
+		for range 3 {
+			h.Drop(h.Seal())
+		}
+	}
+	began := h.Enter()
+	require.True(t, h.Live(s, began))
+	pass()
+	require.Zero(t, h.Collect())
+	put(h, 1, floatAt(s, 1, 1))
+	began.Leave()
+	require.Zero(t, h.Collect(), "it has a sample")
+	pass()
+	require.Equal(t, 1, h.Collect())
+}
+
+// An index that is made anew finds the series that there are.
+func TestCompact(t *testing.T) {
+	h := New()
+	n := 3 * minDropped
+	lset := func(i int) labels.Labels { return labels.FromStrings("i", fmt.Sprint(i), "m", "x") }
+	refs := make([]Ref, n)
+	for i := range refs {
+		refs[i], _ = register(t, h, lset(i))
+	}
+	first := h.Active()
+	for range 2 {
+		h.Drop(h.Seal())
+	}
+	for i := 0; i < n; i += 3 {
+		require.True(t, h.Live(refs[i], h.Active()))
+	}
+	put(h, 1, floatAt(refs[3], 1, 1))
+	require.Zero(t, first.Samples())
+	old := h.registry.catalog.Load()
+	require.Equal(t, n-n/3, h.Collect())
+	require.NoError(t, h.Compact())
+	require.NotSame(t, old, h.registry.catalog.Load())
+	require.Equal(t, n/3, h.registry.catalog.Load().index.Len())
+	for i, ref := range refs {
+		got, found := h.Find(lset(i), h.Active())
+		require.Equal(t, i%3 == 0, found)
+		if found {
+			require.Equal(t, ref, got)
+			require.Equal(t, lset(i), labelsNow(h, ref))
+		}
+	}
+	sel := selected(t, h, []*Generation{h.Active()}, 0, 10)
+	require.Len(t, sel, 1)
+	require.Equal(t, lset(3), sel[0].Labels)
+	require.NoError(t, h.Compact())
 }
 
 func TestExemplars(t *testing.T) {
 	h := New()
-	s, _ := h.Register(labels.FromStrings("a", "1"))
+	s, _ := register(t, h, labels.FromStrings("a", "1"))
 	x := exemplar.Exemplar{Labels: labels.FromStrings("t", "1"), Value: 1, Ts: 5, HasTs: true}
-	sample := Sample{Series: s, Kind: KindExemplar, T: 5, Exemplar: &x}
-	put(h, 1, sample, sample)
+	add := func(to *Samples) { to.AddExemplar(s.Slot(), x) }
+	put(h, 1, add, add)
 	var got []exemplar.Exemplar
-	h.Exemplars([]*Generation{h.Active()}, 0, 10, nil, func(_ *Generation, _ labels.Labels, xs []exemplar.Exemplar) {
+	err := h.Exemplars([]*Generation{h.Active()}, 0, 10, nil, func(_ *Generation, _ labels.Labels, xs []exemplar.Exemplar) {
 		got = append(got, xs...)
 	})
+	require.NoError(t, err)
 	require.Equal(t, []exemplar.Exemplar{x}, got)
-	require.Empty(t, h.Select([]*Generation{h.Active()}, 0, 10, nil), "an exemplar is no sample")
+	require.Empty(t, selected(t, h, []*Generation{h.Active()}, 0, 10), "an exemplar is no sample")
 }
 
 // Writers at the same samples leave what the highest sequence number wrote, and
@@ -227,55 +330,72 @@ func TestConcurrentWritersKeepSequence(t *testing.T) {
 	var order sync.Mutex
 	var seq uint64
 	var created atomic.Int64
+	type key struct {
+		series int
+		t      int64
+	}
+	wrote := map[key]float64{} // what came last
 	var wg sync.WaitGroup
 	for w := range 8 {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
 			rng := rand.New(rand.NewPCG(uint64(w), 1))
-			var g Group
+			var batch Samples
 			for range 200 {
-				var batch []Sample
+				var slots []uint32
 				for i := range 20 {
-					s, made := h.Register(labels.FromStrings("i", fmt.Sprint(i)))
+					s, made, err := h.Register(labels.FromStrings("i", fmt.Sprint(i)), h.Active())
+					if err != nil {
+						t.Error(err)
+					}
 					if made {
 						created.Add(1)
 					}
-					batch = append(batch, floatAt(s, rng.Int64N(5), 0))
+					slots = append(slots, s.Slot())
 				}
 				order.Lock()
 				seq++
-				for i := range batch {
-					batch[i].V = float64(seq)
+				batch.Reset()
+				for i, slot := range slots {
+					at := rng.Int64N(5)
+					batch.AddFloat(slot, 0, at, float64(seq))
+					wrote[key{i, at}] = float64(seq)
 				}
-				g.Arrange(batch)
-				h.Enqueue(seq, &g)
+				h.Enqueue(seq, &batch)
 				order.Unlock()
-				h.Drain(&g)
-				h.Select([]*Generation{h.Active()}, 0, 10, []*labels.Matcher{eq("i", "3")})
+				h.Drain(&batch)
+				if _, err := h.Select([]*Generation{h.Active()}, 0, 10, []*labels.Matcher{eq("i", "3")}); err != nil {
+					t.Error(err)
+				}
 			}
 		}()
 	}
 	wg.Wait()
 	require.Equal(t, int64(20), created.Load())
-	lo, hi, ok := h.Active().SeqRange()
+	g := h.Seal()
+	lo, hi, ok := g.SeqRange()
 	require.True(t, ok)
 	require.Equal(t, []uint64{1, seq}, []uint64{lo, hi})
-	for _, e := range h.Active().Entries() {
-		d := h.Find(e.Labels).data
-		newest := map[int64]float64{}
-		for _, r := range d.runs {
-			for i, ts := range r.times {
-				newest[ts] = max(newest[ts], r.floats[i])
+	got := map[key]float64{}
+	err := h.Contents(g).Each(0, 10, func(e *Entry) error {
+		i, err := strconv.Atoi(e.Labels.Get("i"))
+		for e.Samples.Next() {
+			for k := range e.Samples.Span().Count {
+				got[key{i, e.Samples.Span().Time(k)}] = e.Samples.Span().Float(k)
 			}
 		}
-		for _, l := range d.late {
-			newest[l.t] = max(newest[l.t], l.v)
-		}
-		for c := e.Cursor(); c.Next(); {
-			for i := range c.Span().Count {
-				require.Equal(t, newest[c.Span().Time(i)], c.Span().Float(i))
-			}
+		return err
+	})
+	require.NoError(t, err)
+	require.Equal(t, wrote, got)
+}
+
+func matches(lset labels.Labels, ms []*labels.Matcher) bool {
+	for _, m := range ms {
+		if !m.Matches(lset.Get(m.Name)) {
+			return false
 		}
 	}
+	return true
 }

@@ -15,14 +15,15 @@ import (
 // relative to is gone.
 func TestDeleteForgetsHints(t *testing.T) {
 	h := New()
-	s, _ := h.Register(labels.FromStrings("a", "1"))
+	s, _ := register(t, h, labels.FromStrings("a", "1"))
 	for i := range int64(5) {
-		put(h, uint64(i+1), Sample{Series: s, Kind: KindHistogram, T: i, H: &histogram.Histogram{CounterResetHint: histogram.NotCounterReset}})
+		x := &histogram.Histogram{CounterResetHint: histogram.NotCounterReset}
+		put(h, uint64(i+1), func(to *Samples) { to.AddHistogram(s.Slot(), i, Histogram{Int: x}) })
 	}
-	h.Delete(2, 2, nil)
+	remove(t, h, 2, 2)
 	var got []histogram.CounterResetHint
-	sel := h.Select([]*Generation{h.Active()}, 0, 10, nil)
-	for c := block.Merge(sel[0].Held[0].Cursors()); c.Next(); {
+	sel := selected(t, h, []*Generation{h.Active()}, 0, 10)
+	for c := block.Merge(sel[0].Held[0].Cursors(0, 10)); c.Next(); {
 		for _, x := range c.Span().Histograms {
 			got = append(got, x.CounterResetHint)
 		}

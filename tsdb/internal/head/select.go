@@ -6,13 +6,42 @@ import (
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/index2"
 )
+
+// matched is what matchers select in a catalog.
+type matched struct {
+	catalog *catalog
+	view    *index2.View
+	set     *bitmap.Set
+}
+
+func (h *Head) match(ms []*labels.Matcher) (m matched, err error) {
+	m.catalog = h.registry.catalog.Load()
+	m.view = m.catalog.index.View()
+	m.set, err = m.view.Select(ms...)
+	return m, err
+}
+
+// each calls fn with the matching series that were not dropped.
+func (m *matched) each(fn func(ordinal uint32, ref Ref)) {
+	var ordinals [1024]uint32
+	it := m.set.Iterator()
+	for n := it.Next(ordinals[:]); n > 0; n = it.Next(ordinals[:]) {
+		for _, o := range ordinals[:n] {
+			if ref := m.catalog.at(o); ref != 0 {
+				fn(o, ref)
+			}
+		}
+	}
+}
 
 // Selected is one series as Select found it, with its samples of the asked
 // generations.
 type Selected struct {
-	Series *Series
+	Labels labels.Labels
 	Held   []Held // oldest generation first
 }
 
@@ -23,121 +52,139 @@ type Held struct {
 	snapshot   snapshot
 }
 
-// Cursors returns new cursors over all samples held; at equal times the later
-// cursor's is the newer.
-func (h *Held) Cursors() []block.Cursor { return h.snapshot.cursors() }
+// Cursors returns new cursors over the samples held inside [mint, maxt] and
+// perhaps some outside; at equal times the later cursor's is the newer. They can
+// be read until the generation is dropped.
+func (h *Held) Cursors(mint, maxt int64) []block.Cursor { return h.snapshot.cursors(mint, maxt) }
 
 // Select returns, in label order, the series that all matchers match and that
 // have samples inside [mint, maxt] in one of the generations, as of now: what
-// is applied later is not seen.
-func (h *Head) Select(gens []*Generation, mint, maxt int64, ms []*labels.Matcher) []Selected {
-	found := h.index.match(ms)
-	var out []Selected
-	for _, s := range found {
-		if held := h.hold(s, gens, mint, maxt); len(held) > 0 {
-			out = append(out, Selected{Series: s, Held: held})
-		}
+// is applied later is not seen. The generations come oldest first and are not
+// dropped meanwhile.
+func (h *Head) Select(gens []*Generation, mint, maxt int64, ms []*labels.Matcher) ([]Selected, error) {
+	m, err := h.match(ms)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(out, func(a, b Selected) int { return labels.Compare(a.Series.lset, b.Series.lset) })
-	return out
+	var out []Selected
+	b := labels.NewScratchBuilder(16)
+	m.each(func(ordinal uint32, ref Ref) {
+		if held := h.hold(ref, gens, mint, maxt); len(held) > 0 {
+			out = append(out, Selected{Labels: labelsOf(m.view, ordinal, &b), Held: held})
+		}
+	})
+	slices.SortFunc(out, func(a, b Selected) int { return labels.Compare(a.Labels, b.Labels) })
+	return out, nil
 }
 
-func (h *Head) hold(s *Series, gens []*Generation, mint, maxt int64) []Held {
-	sh := &h.shards[s.shard]
-	sh.mu.RLock()
-	defer sh.mu.RUnlock()
+func (h *Head) hold(ref Ref, gens []*Generation, mint, maxt int64) []Held {
 	var held []Held
-	for d := s.data; d != nil; d = d.prev {
-		if d.mint <= maxt && d.maxt >= mint && slices.Contains(gens, d.gen) {
-			held = append(held, Held{Generation: d.gen, MinT: d.mint, MaxT: d.maxt, snapshot: d.snapshot()})
+	h.visit(ref, gens, func(g *Generation, s *holdings, r *record, number uint32) bool {
+		if r.mint <= maxt && r.maxt >= mint {
+			held = append(held, Held{Generation: g, MinT: r.mint, MaxT: r.maxt, snapshot: s.snapshot(r, number)})
 		}
-	}
-	slices.Reverse(held)
+		return true
+	})
 	return held
 }
 
-// Match is Select without the samples: the label sets of the series that have
-// some inside [mint, maxt], in no order. keep, when not nil, is asked about
-// each generation's range of a series.
-func (h *Head) Match(gens []*Generation, mint, maxt int64, ms []*labels.Matcher,
-	keep func(g *Generation, lset labels.Labels, mint, maxt int64) bool,
-) []labels.Labels {
-	var out []labels.Labels
-	for _, s := range h.index.match(ms) {
-		if h.has(s, gens, mint, maxt, keep) {
-			out = append(out, s.lset)
-		}
-	}
-	return out
-}
-
-func (h *Head) has(s *Series, gens []*Generation, mint, maxt int64,
-	keep func(g *Generation, lset labels.Labels, mint, maxt int64) bool,
-) bool {
-	sh := &h.shards[s.shard]
+// visit calls fn with the records that generations have of a series, holding its
+// shard, until fn returns false.
+func (h *Head) visit(ref Ref, gens []*Generation, fn func(g *Generation, s *holdings, r *record, number uint32) bool) {
+	i := shardOf(ref.Slot())
+	sh := &h.shards[i]
 	sh.mu.RLock()
 	defer sh.mu.RUnlock()
-	for d := s.data; d != nil; d = d.prev {
-		if d.mint <= maxt && d.maxt >= mint && slices.Contains(gens, d.gen) &&
-			(keep == nil || keep(d.gen, s.lset, d.mint, d.maxt)) {
-			return true
+	for _, g := range gens {
+		s := g.shards[i]
+		r, number := s.find(ref.Slot())
+		if r == nil {
+			continue
+		}
+		// Another series may have got the slot since ref was looked up.
+		if !h.registry.slot(ref.Slot()).names(ref) || !fn(g, s, r, number) {
+			return
 		}
 	}
-	return false
+}
+
+// Matched are series of the head that have samples.
+type Matched struct {
+	view *index2.View
+	set  *bitmap.Set
+}
+
+// Match is Select without the samples. keep, when not nil, is asked about each
+// generation's range of a series.
+func (h *Head) Match(gens []*Generation, mint, maxt int64, ms []*labels.Matcher,
+	keep func(g *Generation, lset labels.Labels, mint, maxt int64) bool,
+) (Matched, error) {
+	m, err := h.match(ms)
+	if err != nil {
+		return Matched{}, err
+	}
+	var found bitmap.Builder
+	b := labels.NewScratchBuilder(16)
+	m.each(func(ordinal uint32, ref Ref) {
+		has := false
+		h.visit(ref, gens, func(g *Generation, _ *holdings, r *record, _ uint32) bool {
+			has = r.mint <= maxt && r.maxt >= mint && (keep == nil || keep(g, labelsOf(m.view, ordinal, &b), r.mint, r.maxt))
+			return !has
+		})
+		if has {
+			found.Add(ordinal)
+		}
+	})
+	return Matched{view: m.view, set: found.Set()}, nil
+}
+
+// LabelNames returns the names of all labels of the series, sorted.
+func (m *Matched) LabelNames() []string {
+	if m.set.Count() == 0 {
+		return nil
+	}
+	return m.view.LabelNames(m.set)
+}
+
+// LabelValues returns the values of a label of the series, sorted.
+func (m *Matched) LabelValues(name string) []string {
+	if m.set.Count() == 0 {
+		return nil
+	}
+	return m.view.LabelValues(name, m.set)
 }
 
 // Exemplars calls fn for each matching series that has exemplars inside
 // [mint, maxt] in one of the generations.
 func (h *Head) Exemplars(gens []*Generation, mint, maxt int64, ms []*labels.Matcher,
 	fn func(g *Generation, lset labels.Labels, xs []exemplar.Exemplar),
-) {
-	for _, s := range h.index.match(ms) {
-		for _, f := range h.exemplarsOf(s, gens, mint, maxt) {
-			fn(f.gen, s.lset, f.xs)
-		}
+) error {
+	m, err := h.match(ms)
+	if err != nil {
+		return err
 	}
-}
-
-type foundExemplars struct {
-	gen *Generation
-	xs  []exemplar.Exemplar
-}
-
-func (h *Head) exemplarsOf(s *Series, gens []*Generation, mint, maxt int64) []foundExemplars {
-	sh := &h.shards[s.shard]
-	sh.mu.RLock()
-	defer sh.mu.RUnlock()
-	var out []foundExemplars
-	for d := s.data; d != nil; d = d.prev {
-		if len(d.exemplars) == 0 || !slices.Contains(gens, d.gen) {
-			continue
-		}
-		var xs []exemplar.Exemplar
-		for _, x := range d.exemplars {
-			if x.Ts >= mint && x.Ts <= maxt {
-				xs = append(xs, x)
+	type found struct {
+		gen *Generation
+		xs  []exemplar.Exemplar
+	}
+	b := labels.NewScratchBuilder(16)
+	m.each(func(ordinal uint32, ref Ref) {
+		var all []found
+		h.visit(ref, gens, func(g *Generation, s *holdings, r *record, number uint32) bool {
+			var xs []exemplar.Exemplar
+			for _, x := range s.exemplars(r, number) {
+				if x.Ts >= mint && x.Ts <= maxt {
+					xs = append(xs, x)
+				}
 			}
+			if len(xs) > 0 {
+				all = append(all, found{g, xs})
+			}
+			return true
+		})
+		for _, f := range all {
+			fn(f.gen, labelsOf(m.view, ordinal, &b), f.xs)
 		}
-		if len(xs) > 0 {
-			out = append(out, foundExemplars{gen: d.gen, xs: xs})
-		}
-	}
-	return out
-}
-
-// Delete removes the samples and exemplars inside [mint, maxt] of the matching
-// series from the active generation and returns the number of samples removed.
-// No Enqueue or Drain may run meanwhile.
-func (h *Head) Delete(mint, maxt int64, ms []*labels.Matcher) int {
-	gen := h.active.Load()
-	removed := 0
-	for _, s := range h.index.match(ms) {
-		sh := &h.shards[s.shard]
-		sh.mu.Lock()
-		if d := s.data; d != nil && d.gen == gen {
-			removed += d.remove(mint, maxt)
-		}
-		sh.mu.Unlock()
-	}
-	return removed
+	})
+	return nil
 }
