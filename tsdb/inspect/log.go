@@ -131,6 +131,12 @@ func walkItems(f wal.Frame, item func(*record.Item), tombstone func(record.Tombs
 			item(dec.Item())
 		}
 		return dec.Err()
+	case record.TypeColumns:
+		dec := record.NewColumnDecoder(f.Payload)
+		for dec.Next() {
+			item(dec.Item())
+		}
+		return dec.Err()
 	case record.TypeTombstone:
 		t, err := record.DecodeTombstone(f.Payload)
 		if err == nil {

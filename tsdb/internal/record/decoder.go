@@ -5,25 +5,21 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/prometheus/common/model"
-
 	"github.com/prometheus/prometheus/model/exemplar"
-	"github.com/prometheus/prometheus/model/labels"
 )
 
 // Decoder walks the items of a Batch payload. It never panics and allocates no
 // more than a small multiple of the payload's length, whatever the bytes are.
 type Decoder struct {
-	in      reader
-	ref     uint64
-	time    int64
-	item    Item
-	builder labels.ScratchBuilder
+	in   reader
+	ref  uint64
+	time int64
+	item Item
 }
 
 // NewDecoder returns a decoder of one payload.
 func NewDecoder(payload []byte) *Decoder {
-	return &Decoder{in: reader{b: payload}, builder: labels.NewScratchBuilder(16)}
+	return &Decoder{in: reader{b: payload}}
 }
 
 // Reset makes d decode another payload.
@@ -43,14 +39,11 @@ func (d *Decoder) Next() bool {
 		d.sample(first)
 	case KindSeries:
 		d.readRef(first)
-		d.item.Labels = d.labels()
+		d.item.Labels = d.in.labels()
 	case KindExemplar:
 		d.exemplar(first)
 	case KindMetadata:
-		d.item.Family = d.in.string()
-		d.item.Metadata.Type = model.MetricType(d.in.string())
-		d.item.Metadata.Help = d.in.string()
-		d.item.Metadata.Unit = d.in.string()
+		d.item.Family, d.item.Metadata = d.in.family()
 	default:
 		d.in.fail(fmt.Sprintf("unknown item kind %d", d.item.Kind))
 	}
@@ -101,27 +94,8 @@ func (d *Decoder) exemplar(first byte) {
 	x := exemplar.Exemplar{HasTs: first&flagHasTime != 0}
 	x.Ts = d.in.varint()
 	x.Value = d.in.float()
-	x.Labels = d.labels()
+	x.Labels = d.in.labels()
 	d.item.T, d.item.Exemplar = x.Ts, x
-}
-
-// labels checks the order and uniqueness that labels.Labels demands.
-func (d *Decoder) labels() labels.Labels {
-	n := d.in.count(2)
-	d.builder.Reset()
-	prev := ""
-	for i := 0; i < n && d.in.err == nil; i++ {
-		name, value := d.in.string(), d.in.string()
-		if i > 0 && name <= prev {
-			d.in.fail(fmt.Sprintf("label %q after %q", name, prev))
-		}
-		d.builder.Add(name, value)
-		prev = name
-	}
-	if d.in.err != nil {
-		return labels.EmptyLabels()
-	}
-	return d.builder.Labels()
 }
 
 // reader reads primitives; its first error sticks and later reads give zeros.

@@ -1,9 +1,12 @@
 // Package record gives the frames of the log their meaning: which series a
 // frame defines and what it adds to them.
 //
-// A frame of type Batch holds one accepted request as a list of items, a
-// frame of type Tombstone one delete. The layout is described in
-// docs/format/record.md.
+// A frame of type Columns or Batch holds one accepted request, as columns or, as
+// the first version wrote it, as a list of items; a frame of type Tombstone holds
+// one delete. The layout is described in docs/format/record.md.
+//
+// ColumnEncoder writes columns; DecodeColumns reads them at once, ColumnDecoder
+// item by item, to the same effect.
 //
 // A series is named by a ref, a number that is unique inside one segment of
 // the log; an item that defines it stands before its first use there.
@@ -18,10 +21,11 @@ import (
 	"github.com/prometheus/prometheus/model/metadata"
 )
 
-// Types of frames.
+// Types of frames. The numbers are on disk.
 const (
 	TypeBatch     uint8 = 1
 	TypeTombstone uint8 = 2
+	TypeColumns   uint8 = 3
 )
 
 // ErrCorrupt is wrapped by every error of a decoder.
