@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
@@ -23,7 +24,8 @@ type Log struct {
 	dir  string
 	opts Options
 
-	buffers sync.Pool // of *[]byte, for frames
+	buffers sync.Pool     // of *[]byte, for frames
+	number  atomic.Uint64 // of the current segment; changed under mu
 
 	releasing sync.Mutex // held by Release
 	syncing   sync.Mutex // held during an fsync, by Rotate and by Close
@@ -38,7 +40,6 @@ type Log struct {
 		synced  uint64 // numbers up to it are durable, but for those in lost
 		prevSeq uint64 // last number that was not given up
 
-		number   uint64 // of the current segment
 		current  *openSegment
 		sealed   []sealedSegment
 		unsynced []*openSegment // sealed, but neither synced nor closed
@@ -52,7 +53,17 @@ type openSegment struct {
 	number uint64
 	file   vfs.File
 	size   int64
-	dirty  bool // written to since the last fsync began
+	// definitions is how many bytes of it only say again what segments before it
+	// said, as the callers of AppendFrame tell.
+	definitions int64
+	dirty       bool // written to since the last fsync began
+}
+
+// full tells whether the segment gets no more frames: what is new in it has reached
+// the limit, and half of it. A log of very many series would else hold little but
+// what each segment repeats.
+func (s *openSegment) full(limit int64) bool {
+	return s.size-s.definitions >= max(limit, s.definitions)
 }
 
 // sealedSegment is a segment that gets no more frames.
@@ -89,26 +100,24 @@ func Open(fsys vfs.FS, dir string, opts Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	l.mu.number = 1
+	number := uint64(1)
 	for _, s := range segments {
-		l.mu.number = max(l.mu.number, s.number+1)
+		number = max(number, s.number+1)
 		l.mu.sealed = append(l.mu.sealed, sealedSegment{number: s.number, size: s.size})
 	}
-	for number := range quarantined {
-		l.mu.number = max(l.mu.number, number+1)
+	for kept := range quarantined {
+		number = max(number, kept+1)
 	}
+	l.number.Store(number)
 	l.mu.replayed = len(segments) == 0
 	l.mu.nextSeq = l.opts.NextSeq
 	l.mu.synced = l.mu.nextSeq - 1
 	return l, nil
 }
 
-// Segment returns the number of the segment that the next Append goes to.
-func (l *Log) Segment() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.mu.number
-}
+// Segment returns the number of the segment that the next Append goes to. It takes
+// no lock.
+func (l *Log) Segment() uint64 { return l.number.Load() }
 
 // LastSeq returns the number of the last frame that was appended or replayed.
 func (l *Log) LastSeq() uint64 {
@@ -137,21 +146,35 @@ func (l *Log) SizeBytes() (segment, total int64) {
 	return segment, total + segment
 }
 
-// Append writes one frame and returns its sequence number. When it returns, the
-// frame survives the death of the process; SyncTo makes it survive a power loss.
+// FrameRoom is the number of bytes that AppendFrame needs before a payload.
+const FrameRoom = frameHeaderSize
+
+// Append is AppendFrame for a payload without room before it, which it copies.
+func (l *Log) Append(segment uint64, typ, flags uint8, payload []byte) (seq uint64, err error) {
+	frame := l.frameBuffer(FrameRoom + len(payload))
+	defer l.putFrameBuffer(frame)
+	copy((*frame)[FrameRoom:], payload)
+	return l.AppendFrame(segment, typ, flags, *frame, 0)
+}
+
+// AppendFrame writes one frame and returns its sequence number. When it returns,
+// the frame survives the death of the process; SyncTo makes it survive a power
+// loss.
+//
+// The payload begins at frame[FrameRoom]; the bytes before it are overwritten.
+// definitions is how many bytes of it every segment repeats: they count for the
+// size of a segment only where they are more than the rest. The frame is not kept.
 //
 // The caller says which segment it made the payload for. When another one is
-// current, Append returns ErrSegmentChanged and writes nothing. After any other
-// error the frame is not acknowledged: it is not in the log, or (where a failed
-// write could not be undone, and the segment was given up for it) may come back
-// from a replay. The payload is not kept.
-func (l *Log) Append(segment uint64, typ, flags uint8, payload []byte) (seq uint64, err error) {
+// current, AppendFrame returns ErrSegmentChanged and writes nothing. After any
+// other error the frame is not acknowledged: it is not in the log, or (where a
+// failed write could not be undone, and the segment was given up for it) may come
+// back from a replay.
+func (l *Log) AppendFrame(segment uint64, typ, flags uint8, frame []byte, definitions int) (seq uint64, err error) {
+	payload := frame[FrameRoom:]
 	if len(payload) > l.opts.MaxFrameBytes {
 		return 0, fmt.Errorf("append to log: %w: got %d bytes, limit %d", ErrFrameTooLarge, len(payload), l.opts.MaxFrameBytes)
 	}
-	frame := l.frameBuffer(frameHeaderSize + len(payload))
-	defer l.putFrameBuffer(frame)
-	copy((*frame)[frameHeaderSize:], payload)
 	payloadCRC := crc32.Checksum(payload, castagnoli())
 	h := frameHeader{payloadLen: uint32(len(payload)), typ: typ, flags: flags}
 
@@ -161,13 +184,14 @@ func (l *Log) Append(segment uint64, typ, flags uint8, payload []byte) (seq uint
 		return 0, err
 	}
 	h.seq = l.mu.nextSeq
-	h.put(*frame, payloadCRC)
-	if err := l.writeLocked(*frame); err != nil {
+	h.put(frame, payloadCRC)
+	if err := l.writeLocked(frame); err != nil {
 		return 0, fmt.Errorf("append to log: %w", err)
 	}
 	l.mu.nextSeq++
 	l.mu.prevSeq = h.seq
-	if l.mu.current.size >= l.opts.SegmentBytes {
+	l.mu.current.definitions += int64(definitions)
+	if l.mu.current.full(l.opts.SegmentBytes) {
 		l.sealLocked()
 	}
 	return h.seq, nil
@@ -197,7 +221,7 @@ func (l *Log) appendableLocked(segment uint64) error {
 		return ErrNotReplayed
 	case l.mu.failed != nil:
 		return l.mu.failed
-	case segment != l.mu.number:
+	case segment != l.number.Load():
 		return ErrSegmentChanged
 	}
 	return nil
@@ -230,7 +254,7 @@ func (l *Log) beginLocked() error {
 	if l.mu.current != nil {
 		return nil
 	}
-	name := l.segmentPath(l.mu.number)
+	name := l.segmentPath(l.number.Load())
 	file, err := l.fs.Create(name)
 	if err != nil {
 		return fmt.Errorf("begin segment: %w", err)
@@ -241,7 +265,7 @@ func (l *Log) beginLocked() error {
 		// The next attempt cuts what may be left of it.
 		return errors.Join(fmt.Errorf("begin segment %s: %w", name, err), file.Close(), l.fs.Remove(name))
 	}
-	l.mu.current = &openSegment{number: l.mu.number, file: file, size: int64(len(header)), dirty: true}
+	l.mu.current = &openSegment{number: l.number.Load(), file: file, size: int64(len(header)), dirty: true}
 	return nil
 }
 
@@ -256,7 +280,7 @@ func (l *Log) sealLocked() {
 	l.mu.sealed = append(l.mu.sealed, sealedSegment{number: s.number, size: s.size, last: l.mu.nextSeq - 1})
 	l.mu.unsynced = append(l.mu.unsynced, s)
 	l.mu.current = nil
-	l.mu.number++
+	l.number.Add(1)
 }
 
 // Rotate seals the current segment: it is fsynced, and the next Append begins a
@@ -276,7 +300,7 @@ func (l *Log) Rotate() (segment uint64, err error) {
 		return 0, ErrClosed
 	}
 	l.sealLocked()
-	segment = l.mu.number
+	segment = l.number.Load()
 	failed := l.mu.failed != nil
 	if failed {
 		l.forsakeLocked()

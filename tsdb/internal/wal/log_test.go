@@ -410,16 +410,57 @@ func TestFailedSync(t *testing.T) {
 	require.Equal(t, map[string]int{"wal/" + SegmentName(1): 1, "wal/" + SegmentName(2): 2}, synced)
 }
 
+// Definitions are repeated in each segment; they must not fill it.
+func TestDefinitionsDoNotFillASegment(t *testing.T) {
+	l := mustOpen(t, vfs.NewMem(), "wal", Options{SegmentBytes: 1000})
+	frame := func(size, definitions int) uint64 {
+		_, err := l.AppendFrame(l.Segment(), 1, 0, make([]byte, FrameRoom+size), definitions)
+		require.NoError(t, err)
+		return l.Segment()
+	}
+	require.EqualValues(t, 1, frame(5000, 5000), "all of it definitions")
+	require.EqualValues(t, 1, frame(3000, 0), "less than the definitions")
+	require.EqualValues(t, 2, frame(2000, 0), "as much as the definitions")
+	require.EqualValues(t, 2, frame(700, 100))
+	require.EqualValues(t, 3, frame(400, 0), "the limit without the definitions")
+}
+
+func TestAppendFrameOverwritesTheRoom(t *testing.T) {
+	mem := vfs.NewMem()
+	l := mustOpen(t, mem, "wal", Options{})
+	frame := append(bytes.Repeat([]byte{0xff}, FrameRoom), payloadOf(1, 50)...)
+	_, err := l.AppendFrame(1, 1, 0, frame, 10)
+	require.NoError(t, err)
+	_, err = l.AppendFrame(1, 2, 0, frame[:FrameRoom], 0)
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	var seqs []uint64
+	_, err = Scan(mem, "wal", func(f Frame) error {
+		seqs = append(seqs, f.Seq)
+		require.Equal(t, payloadOf(1, len(f.Payload)), f.Payload)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, []uint64{1, 2}, seqs)
+}
+
 func BenchmarkAppend(b *testing.B) {
-	for _, size := range []int{200, 4 << 10, 64 << 10} {
+	for _, size := range []int{200, 4 << 10, 16 << 10, 64 << 10} {
 		payload := payloadOf(1, size)
-		run := func(name string, fsys vfs.FS, dir string, syncEach bool) {
+		frame := append(make([]byte, FrameRoom), payload...)
+		run := func(name string, fsys vfs.FS, dir string, syncEach, inPlace bool) {
 			b.Run(fmt.Sprintf("%s/size=%d", name, size), func(b *testing.B) {
 				l := mustOpen(b, fsys, dir, Options{})
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
 				for b.Loop() {
-					seq, err := appendRetry(l, 0, payload)
+					var seq uint64
+					var err error
+					if inPlace {
+						seq, err = l.AppendFrame(l.Segment(), 0, 0, frame, 0)
+					} else {
+						seq, err = appendRetry(l, 0, payload)
+					}
 					if err == nil && syncEach {
 						err = l.SyncTo(seq)
 					}
@@ -433,7 +474,8 @@ func BenchmarkAppend(b *testing.B) {
 				require.NoError(b, l.Close())
 			})
 		}
-		run("os", vfs.OS{}, b.TempDir(), false)
-		run("os-sync", vfs.OS{}, b.TempDir(), true)
+		run("os", vfs.OS{}, b.TempDir(), false, false)
+		run("os-frame", vfs.OS{}, b.TempDir(), false, true)
+		run("os-sync", vfs.OS{}, b.TempDir(), true, true)
 	}
 }

@@ -9,7 +9,9 @@ import (
 // Options of a log. The zero value is ready to use.
 type Options struct {
 	// SegmentBytes is the size from which on a segment is full: the next Append
-	// begins another one. It may be passed by one frame. Default 64 MiB.
+	// begins another one. It may be passed by one frame. The bytes that AppendFrame
+	// is told to be definitions do not count, unless they are more than the others.
+	// Default 64 MiB.
 	SegmentBytes int64
 	// MaxFrameBytes is the longest payload that Append takes. Frames that were
 	// written under a larger limit are still read. Default 256 MiB.
