@@ -21,14 +21,18 @@ import (
 //
 // An error of fn ends the replay and is wrapped.
 func (l *Log) Replay(after uint64, fn func(Frame) error) (ReplayReport, error) {
-	report, err := l.replay(after, fn)
+	report, err := l.replay(after, func(w *walker, segments []segmentFile) error {
+		w.fn = fn
+		return w.run(segments)
+	})
 	if err != nil {
 		return report, fmt.Errorf("replay log: %w", err)
 	}
 	return report, nil
 }
 
-func (l *Log) replay(after uint64, fn func(Frame) error) (ReplayReport, error) {
+// replay makes the log ready after walk, which goes through the segments with w.
+func (l *Log) replay(after uint64, walk func(w *walker, segments []segmentFile) error) (ReplayReport, error) {
 	if l.begun() {
 		return ReplayReport{}, errors.New("frames were appended before")
 	}
@@ -36,8 +40,8 @@ func (l *Log) replay(after uint64, fn func(Frame) error) (ReplayReport, error) {
 	if err != nil {
 		return ReplayReport{}, err
 	}
-	w := walker{fs: l.fs, dir: l.dir, after: after, fn: fn}
-	if err := w.run(segments); err != nil {
+	w := walker{fs: l.fs, dir: l.dir, after: after}
+	if err := walk(&w, segments); err != nil {
 		return w.report, err
 	}
 	sealed, err := l.settle(&w.report)

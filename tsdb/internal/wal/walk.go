@@ -142,9 +142,13 @@ func (w *walker) segment(s segmentFile, next segmentHeader, newest bool) (err er
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sw := segmentWalk{walker: w, segmentFile: s, r: newSegmentReader(f, s.size), next: next, newest: newest}
 	if err := sw.run(); err != nil {
-		return fmt.Errorf("read segment %s: %w", name, err)
+		return w.readError(s.number, err)
 	}
 	return nil
+}
+
+func (w *walker) readError(number uint64, err error) error {
+	return fmt.Errorf("read segment %s: %w", path.Join(w.dir, SegmentName(number)), err)
 }
 
 // segmentWalk goes through one segment.
