@@ -73,16 +73,18 @@ BenchmarkMatchers/short/head/off/n="1"-2     10  24475 ns/op  200 cpu-ns/op  12 
 BenchmarkMatchers/long/head/off/n="1"-2      10  24475 ns/op  1e4 cpu-ns/op  0.9 x-rival
 BenchmarkMatchers/short/head/all/n="1"-2     10  24475 ns/op  1e4 cpu-ns/op  0.9 x-rival
 BenchmarkMatchers/short/head/off/i=~".*"-2   10  24475 ns/op  2001 cpu-ns/op  0.9 x-rival
+BenchmarkHandOver-2   10  2001 ns/op
 BenchmarkMatchers/short/head/size-2          10  1 ns/op  399 MiB
 PASS
 `))
 	require.NoError(t, err)
 	require.Equal(t, strings.TrimPrefix(`
-index, 5 M series                cpu-ns/op  x-rival     MiB  bar
-Matchers/short/head/off/n="1"       200.00    11.00       -  >= 10 x or <= 1000 ns  holds
-Matchers/long/head/off/n="1"      10000.00     0.90       -  >= 1 x                 MISSED
-Matchers/short/head/all/n="1"     10000.00     0.90       -
-Matchers/short/head/off/i=~".*"    2001.00     0.90       -  <= 2000 ns             MISSED
-Matchers/short/head/size                 -        -  399.00  <= 400 MiB             holds
+index, 5 M series                   ns/op  cpu-ns/op  x-rival     MiB  bar
+Matchers/short/head/off/n="1"    24475.00     200.00    11.00       -  >= 10 x or <= 1000 ns  holds
+Matchers/long/head/off/n="1"     24475.00   10000.00     0.90       -  >= 1 x                 MISSED
+Matchers/short/head/all/n="1"    24475.00   10000.00     0.90       -
+Matchers/short/head/off/i=~".*"  24475.00    2001.00     0.90       -
+HandOver                          2001.00          -        -       -  <= 2000 ns             MISSED
+Matchers/short/head/size             1.00          -        -  399.00  <= 400 MiB             holds
 `, "\n"), indexBench.table(names, measured))
 }

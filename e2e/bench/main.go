@@ -6,7 +6,7 @@
 //
 //	sizes     bytes of values of several shapes, beside VictoriaMetrics' codec
 //	codec     decoding, beside Prometheus' chunks
-//	index     selecting among 5 million series; takes minutes and 2 GiB
+//	index     selecting among 5 million series; takes a quarter of an hour and 2 GiB
 //	register  the first sample of a series, in process
 //	tsbs      loading the lines of TSBS cpu-only
 //	rw        remote write of 50,000 series
