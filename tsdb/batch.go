@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -35,7 +36,8 @@ type Batch struct {
 	meta    []familyMetadata
 	mint    int64 // samples before it are refused
 	maxt    int64
-	enc     record.Encoder
+	enc     record.ColumnEncoder
+	frame   []byte   // room for the log, then what enc made
 	defined []uint32 // slots of the series that the frame defines
 	builder labels.ScratchBuilder
 }
@@ -243,7 +245,7 @@ func (b *Batch) write() (seq uint64, err error) {
 		segment = db.log.Segment()
 		b.encode(segment)
 		db.commit.Lock()
-		seq, err = db.log.Append(segment, record.TypeBatch, 0, b.enc.Bytes())
+		seq, err = db.log.AppendFrame(segment, record.TypeColumns, 0, b.frame, b.enc.DefinitionBytes())
 		if err == nil {
 			db.head.Enqueue(seq, &b.samples)
 		}
@@ -295,17 +297,18 @@ func (b *Batch) encode(segment uint64) {
 	for _, m := range b.meta {
 		b.enc.Metadata(m.family, m.meta)
 	}
+	b.frame = b.enc.AppendTo(slices.Grow(b.frame[:0], wal.FrameRoom)[:wal.FrameRoom])
 }
 
 func (b *Batch) define(slot uint32, segment uint64) {
 	if defined(b.db.head.Mark(slot), segment) < definitions {
-		b.enc.Series(uint64(slot), b.db.head.SlotLabels(slot, &b.builder))
+		b.enc.Series(slot, b.db.head.SlotLabels(slot, &b.builder))
 		b.defined = append(b.defined, slot)
 	}
 }
 
 func (b *Batch) encodeSample(x *head.Sample) {
-	ref := uint64(x.Slot)
+	ref := x.Slot
 	switch x.Kind {
 	case head.KindStartedFloat:
 		s := b.samples.Started(x)

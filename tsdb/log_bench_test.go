@@ -18,29 +18,10 @@ func BenchmarkReadLog(b *testing.B) {
 	const samples = 2_000_000
 	for _, perFrame := range []int{100, 10_000} {
 		dir := b.TempDir()
-		b.Run(fmt.Sprintf("batch/frame=%d", perFrame), func(b *testing.B) {
-			var e record.Encoder
-			writeLog(b, dir+"/batch", samples, perFrame, func(ref uint32, t int64, v float64) { e.Float(uint64(ref), 0, t, v) }, func(l *wal.Log) error {
-				_, err := l.Append(l.Segment(), record.TypeBatch, 0, e.Bytes())
-				e.Reset()
-				return err
-			})
-			dec := record.NewDecoder(nil)
-			readLog(b, dir+"/batch", samples, func(l *wal.Log) (n int, err error) {
-				_, err = l.Replay(0, func(f wal.Frame) error {
-					dec.Reset(f.Payload)
-					for dec.Next() {
-						n++
-					}
-					return dec.Err()
-				})
-				return n, err
-			})
-		})
-		b.Run(fmt.Sprintf("columns/frame=%d", perFrame), func(b *testing.B) {
+		b.Run(fmt.Sprintf("frame=%d", perFrame), func(b *testing.B) {
 			var e record.ColumnEncoder
 			var frame []byte
-			writeLog(b, dir+"/columns", samples, perFrame, func(ref uint32, t int64, v float64) { e.Float(ref, 0, t, v) }, func(l *wal.Log) error {
+			writeLog(b, dir, samples, perFrame, func(ref uint32, t int64, v float64) { e.Float(ref, 0, t, v) }, func(l *wal.Log) error {
 				frame = e.AppendTo(append(frame[:0], make([]byte, wal.FrameRoom)...))
 				_, err := l.AppendFrame(l.Segment(), record.TypeColumns, 0, frame, e.DefinitionBytes())
 				e.Reset()
@@ -50,7 +31,7 @@ func BenchmarkReadLog(b *testing.B) {
 				record.Columns
 				err error
 			}
-			readLog(b, dir+"/columns", samples, func(l *wal.Log) (n int, err error) {
+			readLog(b, dir, samples, func(l *wal.Log) (n int, err error) {
 				_, err = wal.ReplayAhead(l, 0, func(f wal.Frame, d *decoded) {
 					d.err = record.DecodeColumns(f.Payload, &d.Columns)
 				}, func(_ wal.Frame, d *decoded) error {

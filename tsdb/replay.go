@@ -3,214 +3,18 @@ package tsdb
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/metadata"
 
 	"github.com/varvedb/varve/tsdb/internal/head"
-	"github.com/varvedb/varve/tsdb/internal/manifest"
-	"github.com/varvedb/varve/tsdb/internal/part"
 	"github.com/varvedb/varve/tsdb/internal/record"
-	"github.com/varvedb/varve/tsdb/internal/vfs"
 	"github.com/varvedb/varve/tsdb/internal/wal"
 )
-
-// openParts opens what the manifest lists, sets damaged parts aside and removes
-// folders that no manifest knows: the log still has what is in them.
-func (db *DB) openParts(durable manifest.State) error {
-	first := &state{gens: []*liveGen{db.newLiveGen(db.head.Active())}}
-	err := db.loadParts(first, durable)
-	db.mu.Lock()
-	db.installLocked(first)
-	db.mu.Unlock()
-	releaseAll(first)
-	if err != nil {
-		return err
-	}
-	known := map[string]bool{}
-	for _, p := range first.parts {
-		known[db.partDir(p.info)] = true
-	}
-	if err := db.removeOrphans(known); err != nil {
-		return err
-	}
-	return db.removeUnfinishedSnapshots()
-}
-
-// loadParts fills s with the parts and tombstones of the manifest.
-func (db *DB) loadParts(s *state, durable manifest.State) (err error) {
-	if s.tombstones, err = readTombstones(durable.Tombstones); err != nil {
-		return err
-	}
-	for _, id := range sortedIDs(durable.Parts) {
-		info := durable.Parts[id]
-		p, err := db.openPart(info)
-		if damaged(err) {
-			err = db.quarantine(info, err)
-		}
-		if err != nil {
-			return err
-		}
-		if p == nil {
-			continue
-		}
-		hidden, err := hide(p, s.tombstones)
-		s.parts = append(s.parts, partView{livePart: p, hidden: hidden})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openPart opens a part and checks its index.
-func (db *DB) openPart(info manifest.Part) (*livePart, error) {
-	p, err := part.Open(db.fs, db.partDir(info))
-	if err != nil {
-		return nil, err
-	}
-	p.UseCaches(db.caches)
-	if _, err := p.Index(); err != nil {
-		return nil, errors.Join(err, p.Close())
-	}
-	return db.newLivePart(info, p), nil
-}
-
-// releaseAll gives up the references that came with the parts and generations
-// when they were made; the state holds them if it is installed.
-func releaseAll(s *state) {
-	for _, p := range s.parts {
-		p.refs.release()
-	}
-	for _, g := range s.gens {
-		g.refs.release()
-	}
-}
-
-// damaged tells bytes that are wrong or missing from a disk that cannot be read
-// just now.
-func damaged(err error) bool {
-	return errors.Is(err, ErrCorrupt) || errors.Is(err, fs.ErrNotExist)
-}
-
-func sortedIDs(parts map[uint64]manifest.Part) []uint64 {
-	ids := make([]uint64, 0, len(parts))
-	for id := range parts {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-func readTombstones(saved []manifest.Tombstone) ([]tombstone, error) {
-	out := make([]tombstone, 0, len(saved))
-	for _, t := range saved {
-		next := tombstone{seq: t.Seq, mint: t.MinT, maxt: t.MaxT}
-		for _, m := range t.Matchers {
-			matcher, err := labels.NewMatcher(labels.MatchType(m.Type), m.Name, m.Value)
-			if err != nil {
-				return nil, fmt.Errorf("read tombstone %d: %w", t.Seq, err)
-			}
-			next.matchers = append(next.matchers, matcher)
-		}
-		out = append(out, next)
-	}
-	return out, nil
-}
-
-// quarantine moves a damaged part out of the way and says so in the manifest; in
-// that order, since what the manifest does not list is removed.
-func (db *DB) quarantine(info manifest.Part, cause error) error {
-	err := fmt.Errorf("part %s set aside: %w", db.partDir(info), cause)
-	db.opts.Events.corrupted(err)
-	if err := db.setAside(info); err != nil {
-		return err
-	}
-	return db.manifest.Apply(manifest.Edit{
-		RemoveParts: []uint64{info.ID},
-		Quarantine:  map[uint64]string{info.ID: cause.Error()},
-	})
-}
-
-// setAside moves the folder of a part to the quarantine for good, if there is
-// one.
-func (db *DB) setAside(info manifest.Part) error {
-	from := db.partDir(info)
-	if _, err := db.fs.Stat(from); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	into := path.Join(db.dir, quarantineDir)
-	if err := vfs.MkdirDurable(db.fs, into); err != nil {
-		return err
-	}
-	to := path.Join(into, fmt.Sprintf("%s-%s", info.Month, path.Base(from)))
-	for n := 1; ; n++ {
-		if _, err := db.fs.Stat(to); errors.Is(err, fs.ErrNotExist) {
-			break
-		} else if err != nil {
-			return err
-		}
-		to = path.Join(into, fmt.Sprintf("%s-%s.%d", info.Month, path.Base(from), n))
-	}
-	if err := db.fs.Rename(from, to); err != nil {
-		return err
-	}
-	if err := db.fs.SyncDir(into); err != nil {
-		return err
-	}
-	return db.fs.SyncDir(path.Dir(from))
-}
-
-func (db *DB) removeOrphans(known map[string]bool) error {
-	root := path.Join(db.dir, partsDir)
-	months, err := db.fs.List(root)
-	if err != nil {
-		return err
-	}
-	for _, month := range months {
-		names, err := db.fs.List(path.Join(root, month))
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			dir := path.Join(root, month, name)
-			if known[dir] && !strings.HasPrefix(name, tmpPrefix) {
-				continue
-			}
-			if err := db.fs.RemoveAll(dir); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// removeUnfinishedSnapshots removes what a crash left of one that was being made:
-// its links hold the space of parts that are gone.
-func (db *DB) removeUnfinishedSnapshots() error {
-	root := path.Join(db.dir, snapshotsDir)
-	names, err := db.fs.List(root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, tmpPrefix) {
-			if err := db.fs.RemoveAll(path.Join(root, name)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
 
 // replay brings what the log has and no part has into the head. The head is
 // flushed whenever it is full, so memory stays bounded.
@@ -221,7 +25,7 @@ func (db *DB) replay(flushed uint64) error {
 	defer r.began.Leave()
 	s.refs.release()
 	slices.SortFunc(r.deletes, func(a, b tombstone) int { return cmp.Compare(a.seq, b.seq) })
-	report, err := db.log.Replay(flushed, r.frame)
+	report, err := wal.ReplayAhead(db.log, flushed, decodeFrame, r.frame)
 	if err != nil {
 		return fmt.Errorf("replay log: %w", err)
 	}
@@ -254,8 +58,8 @@ func (db *DB) replay(flushed uint64) error {
 type replayer struct {
 	db      *DB
 	segment uint64
-	series  map[uint64]Series // by ref, of the current segment
-	began   *head.Generation  // keeps them registered
+	series  refTable         // of the current segment
+	began   *head.Generation // keeps them registered
 	samples uint64
 	frames  uint64
 	lost    uint64
@@ -264,12 +68,25 @@ type replayer struct {
 	batch   head.Samples
 }
 
-func (r *replayer) frame(f wal.Frame) error {
-	if f.Segment != r.segment || r.series == nil {
-		r.segment, r.series = f.Segment, map[uint64]Series{}
+// decodedFrame is what goroutines that run ahead make of a frame of columns.
+type decodedFrame struct {
+	columns record.Columns
+	err     error
+}
+
+func decodeFrame(f wal.Frame, d *decodedFrame) {
+	if f.Type == record.TypeColumns {
+		d.err = record.DecodeColumns(f.Payload, &d.columns)
+	}
+}
+
+func (r *replayer) frame(f wal.Frame, d *decodedFrame) error {
+	if f.Segment != r.segment {
+		r.segment = f.Segment
+		r.series.reset()
 	}
 	if f.Old { // its samples are in parts, but newer frames may use its series
-		r.defineAll(f)
+		r.defineAll(f, d)
 		return nil
 	}
 	if err := r.deleteUpTo(f.Seq); err != nil {
@@ -277,8 +94,10 @@ func (r *replayer) frame(f wal.Frame) error {
 	}
 	r.frames++
 	switch f.Type {
+	case record.TypeColumns:
+		r.applyColumns(f, d)
 	case record.TypeBatch:
-		r.apply(f)
+		r.applyItems(f)
 	case record.TypeTombstone:
 		if err := r.tombstone(f); err != nil {
 			return err
@@ -307,28 +126,109 @@ func (r *replayer) deleteUpTo(seq uint64) error {
 }
 
 // defineAll takes the series of a frame without its samples.
-func (r *replayer) defineAll(f wal.Frame) {
-	if f.Type != record.TypeBatch {
-		return
-	}
-	r.decode(f)
-	for r.dec.Next() {
-		if r.dec.Item().Kind == record.KindSeries {
-			r.item(r.dec.Item())
+func (r *replayer) defineAll(f wal.Frame, d *decodedFrame) {
+	switch f.Type {
+	case record.TypeColumns:
+		r.defineColumns(f, d)
+	case record.TypeBatch:
+		r.decode(f)
+		for r.dec.Next() {
+			if it := r.dec.Item(); it.Kind == record.KindSeries {
+				r.define(it.Ref, it.Labels)
+			}
 		}
+		r.noteDamage(f, r.dec.Err())
 	}
-	r.noteDamage(f)
 }
 
-func (r *replayer) apply(f wal.Frame) {
+// defineColumns takes the series that a frame of columns defines. A frame that
+// does not decode, though its checksum is right, has none.
+func (r *replayer) defineColumns(f wal.Frame, d *decodedFrame) (ok bool) {
+	err := d.err
+	if err == nil {
+		err = d.columns.Define(func(ref uint32, lset labels.Labels) { r.define(uint64(ref), lset) })
+	}
+	r.noteDamage(f, err)
+	return err == nil
+}
+
+func (r *replayer) applyColumns(f wal.Frame, d *decodedFrame) {
+	if !r.defineColumns(f, d) {
+		return
+	}
+	r.batch.Reset()
+	c := &d.columns
+	next := 0
+	for _, h := range c.Histograms {
+		r.floats(c, next, h.At)
+		r.histogram(c, h)
+		next = h.At + 1
+	}
+	r.floats(c, next, len(c.Refs))
+	for _, x := range c.Exemplars {
+		if s := r.find(uint64(x.Ref)); s != 0 {
+			r.batch.AddExemplar(s.Slot(), x.Exemplar)
+		}
+	}
+	for _, m := range c.Metadata {
+		r.metadata(m.Family, m.Metadata)
+	}
+	r.enter(f)
+}
+
+// floats takes the samples [i, j) of c, which are floats.
+func (r *replayer) floats(c *record.Columns, i, j int) {
+	for ; i < j; i++ {
+		s := r.find(uint64(c.Refs[i]))
+		if s == 0 {
+			continue
+		}
+		st := int64(0)
+		if len(c.STs) > 0 {
+			st = c.STs[i]
+		}
+		r.batch.AddFloat(s.Slot(), st, c.Times[i], c.Values[i])
+		r.samples++
+	}
+}
+
+func (r *replayer) histogram(c *record.Columns, h record.HistogramAt) {
+	s := r.find(uint64(c.Refs[h.At]))
+	if s == 0 {
+		return
+	}
+	x := head.Histogram{Int: h.Histogram, Float: h.FloatHistogram}
+	if len(c.STs) > 0 {
+		x.ST = c.STs[h.At]
+	}
+	r.batch.AddHistogram(s.Slot(), c.Times[h.At], x)
+	r.samples++
+}
+
+// find returns the series of a ref; 0 counts as a loss.
+func (r *replayer) find(ref uint64) Series {
+	s := r.series.at(ref)
+	if s == 0 {
+		r.lost++
+	}
+	return s
+}
+
+// enter brings the samples of a frame into the head.
+func (r *replayer) enter(f wal.Frame) {
+	r.db.head.Enqueue(f.Seq, &r.batch)
+	r.db.head.Drain(&r.batch)
+}
+
+// applyItems takes a frame of the first version.
+func (r *replayer) applyItems(f wal.Frame) {
 	r.decode(f)
 	r.batch.Reset()
 	for r.dec.Next() {
 		r.item(r.dec.Item())
 	}
-	r.noteDamage(f)
-	r.db.head.Enqueue(f.Seq, &r.batch)
-	r.db.head.Drain(&r.batch)
+	r.noteDamage(f, r.dec.Err())
+	r.enter(f)
 }
 
 func (r *replayer) decode(f wal.Frame) {
@@ -338,8 +238,8 @@ func (r *replayer) decode(f wal.Frame) {
 	r.dec.Reset(f.Payload)
 }
 
-func (r *replayer) noteDamage(f wal.Frame) {
-	if err := r.dec.Err(); err != nil {
+func (r *replayer) noteDamage(f wal.Frame, err error) {
+	if err != nil {
 		r.db.opts.Events.corrupted(fmt.Errorf("log segment %d at offset %d: %w", f.Segment, f.Offset, err))
 	}
 }
@@ -347,17 +247,14 @@ func (r *replayer) noteDamage(f wal.Frame) {
 func (r *replayer) item(it *record.Item) {
 	switch it.Kind {
 	case record.KindSeries:
-		r.define(it)
+		r.define(it.Ref, it.Labels)
 		return
 	case record.KindMetadata:
-		if !r.db.metadata.has(it.Family, it.Metadata) {
-			r.db.metadata.add(it.Family, it.Metadata)
-		}
+		r.metadata(it.Family, it.Metadata)
 		return
 	}
-	s := r.series[it.Ref]
+	s := r.find(it.Ref)
 	if s == 0 {
-		r.lost++
 		return
 	}
 	switch it.Kind {
@@ -374,14 +271,20 @@ func (r *replayer) item(it *record.Item) {
 	r.samples++
 }
 
+func (r *replayer) metadata(family string, m metadata.Metadata) {
+	if !r.db.metadata.has(family, m) {
+		r.db.metadata.add(family, m)
+	}
+}
+
 // define registers a series. One that cannot be is as good as undefined.
-func (r *replayer) define(it *record.Item) {
-	s, _, err := r.db.head.Register(it.Labels, r.began)
+func (r *replayer) define(ref uint64, lset labels.Labels) {
+	s, _, err := r.db.head.Register(lset, r.began)
 	if err != nil {
 		r.db.opts.Events.corrupted(fmt.Errorf("log segment %d: %w", r.segment, err))
 		return
 	}
-	r.series[it.Ref] = s
+	r.series.put(ref, s)
 }
 
 func (r *replayer) tombstone(f wal.Frame) error {
@@ -398,4 +301,37 @@ func (r *replayer) tombstone(f wal.Frame) error {
 		matchers = append(matchers, matcher)
 	}
 	return r.db.applyTombstone(tombstone{seq: f.Seq, mint: t.MinT, maxt: t.MaxT, matchers: matchers})
+}
+
+// refTable finds the series of a segment by their refs, which are small numbers
+// close together, or anything if the log is damaged.
+type refTable struct {
+	pages  map[uint64]*refPage
+	number uint64 // of the page used last
+	page   *refPage
+}
+
+const refPageLen = 1024
+
+type refPage [refPageLen]Series
+
+func (t *refTable) reset() { *t = refTable{pages: map[uint64]*refPage{}} }
+
+func (t *refTable) at(ref uint64) Series {
+	if number := ref / refPageLen; t.page == nil || t.number != number {
+		p := t.pages[number]
+		if p == nil {
+			return 0
+		}
+		t.number, t.page = number, p
+	}
+	return t.page[ref%refPageLen]
+}
+
+func (t *refTable) put(ref uint64, s Series) {
+	number := ref / refPageLen
+	if t.pages[number] == nil {
+		t.pages[number] = new(refPage)
+	}
+	t.pages[number][ref%refPageLen] = s
 }

@@ -195,3 +195,17 @@ func (e *ColumnEncoder) start(st int64) {
 	}
 	e.starts.add(st)
 }
+
+func appendString(dst []byte, s string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(s)))
+	return append(dst, s...)
+}
+
+func appendLabels(dst []byte, lset labels.Labels) []byte {
+	dst = binary.AppendUvarint(dst, uint64(lset.Len()))
+	lset.Range(func(l labels.Label) {
+		dst = appendString(dst, l.Name)
+		dst = appendString(dst, l.Value)
+	})
+	return dst
+}

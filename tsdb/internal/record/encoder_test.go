@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/prometheus/model/metadata"
 )
 
-// Encoder builds the payload of a Batch frame. Its zero value is ready; one
-// goroutine uses it at a time.
+// Encoder builds the payload of a Batch frame, which is read for ever and no
+// longer written but by tests.
 type Encoder struct {
 	buf  []byte
 	ref  uint64
@@ -108,18 +108,4 @@ func (e *Encoder) sample(k Kind, flags byte, ref uint64, st, t int64) {
 	if st != 0 {
 		e.buf = binary.AppendVarint(e.buf, t-st)
 	}
-}
-
-func appendString(dst []byte, s string) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(s)))
-	return append(dst, s...)
-}
-
-func appendLabels(dst []byte, lset labels.Labels) []byte {
-	dst = binary.AppendUvarint(dst, uint64(lset.Len()))
-	lset.Range(func(l labels.Label) {
-		dst = appendString(dst, l.Name)
-		dst = appendString(dst, l.Value)
-	})
-	return dst
 }
