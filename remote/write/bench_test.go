@@ -133,6 +133,53 @@ func BenchmarkStore(b *testing.B) {
 	}
 }
 
+// BenchmarkManySeries is BenchmarkStore for 50,000 series in messages of 2000
+// samples, one each, which processor caches do not hold.
+func BenchmarkManySeries(b *testing.B) {
+	const series, perMessage = 50_000, 2000
+	f := func(name string, v version, messages [][]byte) {
+		b.Run(name, func(b *testing.B) {
+			s := new(sink)
+			h := newHandler(func() batch { return s }, Options{})
+			req := newRequest(h)
+			for b.Loop() {
+				for _, msg := range messages {
+					if _, err := h.store(context.Background(), req, v, msg); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/series, "ns/sample")
+		})
+	}
+	all1, all2 := benchV1(series, 1).Timeseries, benchV2(series, 1)
+	var v1, v2 [][]byte
+	for i := 0; i < series; i += perMessage {
+		v1 = append(v1, marshal(b, &prompb.WriteRequest{Timeseries: all1[i : i+perMessage]}))
+		v2 = append(v2, marshal(b, onlySeries(all2, i, i+perMessage)))
+	}
+	f("v1", version1, v1)
+	f("v2", version2, v2)
+}
+
+// onlySeries returns a request with some series of req and the symbols that they
+// need.
+func onlySeries(req *writev2.Request, from, to int) *writev2.Request {
+	symbols := writev2.NewSymbolTable()
+	out := &writev2.Request{}
+	for _, ts := range req.Timeseries[from:to] {
+		refs := make([]uint32, 0, len(ts.LabelsRefs))
+		for _, ref := range ts.LabelsRefs {
+			refs = append(refs, symbols.Symbolize(req.Symbols[ref]))
+		}
+		ts.LabelsRefs = refs
+		ts.Metadata.HelpRef = symbols.Symbolize(req.Symbols[ts.Metadata.HelpRef])
+		out.Timeseries = append(out.Timeseries, ts)
+	}
+	out.Symbols = symbols.Symbols()
+	return out
+}
+
 // BenchmarkRequest measures whole requests: headers, snappy, message.
 func BenchmarkRequest(b *testing.B) {
 	const series = 2000

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -8,67 +9,87 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/tsdb"
 )
+
+// slots counts the slots of all tables.
+func (c *cache) slots() (n int) {
+	for i := range c.shards {
+		n += len(c.shards[i].young.Load().slots) + len(c.shards[i].old.Load().slots)
+	}
+	return n
+}
 
 // TestCacheAgainstMap: what is found is what was put last, and what was put not
 // long ago is found. Each step of the test puts one value and finds three, which
 // puts them among the young again.
 func TestCacheAgainstMap(t *testing.T) {
-	const entries = 4096
-	c := newCache[int](entries)
+	const entries = 8192
+	c := newCache(entries)
 	k := newKeyer()
-	want := map[int]*int{}
+	want := map[int]tsdb.Series{}
 	g := rand.New(rand.NewPCG(1, 2))
 	id := func(i int) key { return k.of(fmt.Appendf(nil, "series %d", i)) }
 	for i := range 20 * entries {
 		n := g.IntN(i + 1)
-		if got := c.get(id(n)); got != nil {
-			require.Same(t, want[n], got)
+		if got := c.get(id(n)); got != 0 {
+			require.Equal(t, want[n], got)
 		}
-		v := new(int)
-		want[i] = v
-		c.put(id(i), v)
+		want[i] = tsdb.Series(g.Uint64() | 1)
+		c.put(id(i), want[i])
 		if i > entries/16 {
 			back := i - g.IntN(entries/16)
-			require.Same(t, want[back], c.get(id(back)), "put %d steps ago", i-back)
+			require.Equal(t, want[back], c.get(id(back)), "put %d steps ago", i-back)
 		}
-		require.NotNil(t, c.get(id(i-i%7)))
+		require.NotZero(t, c.get(id(i-i%7)))
+		if i%1000 == 0 {
+			require.LessOrEqual(t, c.slots(), entries*5/4+cacheShards)
+		}
 	}
-	slots := 0
-	for i := range c.shards {
-		slots += len(c.shards[i].young.Load().slots) + len(c.shards[i].old.Load().slots)
-	}
-	require.LessOrEqual(t, slots/2, 2*entries)
 
 	c.reset()
-	require.Nil(t, c.get(id(20*entries-1)))
+	require.Zero(t, c.get(id(20*entries-1)))
+}
+
+// TestCacheSize: one series takes less than 40 bytes, however many there are.
+func TestCacheSize(t *testing.T) {
+	c := newCache(1 << 20)
+	k := newKeyer()
+	for i := range 300_000 {
+		c.put(k.of(binary.AppendUvarint(nil, uint64(i))), tsdb.Series(i+1))
+		if i >= 10_000 && i%1000 == 0 {
+			require.LessOrEqual(t, 24*c.slots(), 40*i, "%d series", i)
+		}
+	}
+	for i := range 300_000 {
+		require.EqualValues(t, i+1, c.get(k.of(binary.AppendUvarint(nil, uint64(i)))))
+	}
 }
 
 // TestCacheReplaces: the value of a key can change.
 func TestCacheReplaces(t *testing.T) {
-	c := newCache[int](10)
-	a, b := new(int), new(int)
-	c.put(key{1, 2}, a)
-	c.put(key{1, 2}, b)
-	require.Same(t, b, c.get(key{1, 2}))
-	require.Nil(t, c.get(key{2, 2}))
-	require.Nil(t, c.get(key{1, 3}))
+	c := newCache(10)
+	c.put(key{1, 2}, 7)
+	c.put(key{1, 2}, 8)
+	require.EqualValues(t, 8, c.get(key{1, 2}))
+	require.Zero(t, c.get(key{2, 2}))
+	require.Zero(t, c.get(key{1, 3}))
 }
 
 func TestCacheConcurrent(t *testing.T) {
-	c := newCache[int](256)
+	c := newCache(256)
 	k := newKeyer()
-	values := make([]int, 1000)
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for round := range 20_000 {
-				i := (round * 7919) % len(values)
+				i := (round * 7919) % 1000
 				id := k.of([]byte{byte(i), byte(i >> 8)})
-				if got := c.get(id); got != nil && got != &values[i] {
-					t.Errorf("got the value of another key")
-				} else if got == nil {
-					c.put(id, &values[i])
+				if got := c.get(id); got != 0 && got != tsdb.Series(i+1) {
+					t.Errorf("got %d for the key of %d", got, i+1)
+				} else if got == 0 {
+					c.put(id, tsdb.Series(i+1))
 				}
 			}
 		})

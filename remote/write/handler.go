@@ -19,8 +19,8 @@ type Handler struct {
 	newBatch func() batch
 	budget   budget
 	keyer    keyer
-	series   *cache[tsdb.Series]
-	metadata *cache[struct{}]
+	series   *cache
+	metadata *cache
 	requests sync.Pool // *request
 	stats    counters
 }
@@ -34,8 +34,8 @@ func New(db *tsdb.DB, o Options) *Handler {
 func newHandler(newBatch func() batch, o Options) *Handler {
 	h := &Handler{o: o.withDefaults(), newBatch: newBatch, keyer: newKeyer()}
 	h.budget.limit = h.o.MaxInFlightBytes
-	h.series = newCache[tsdb.Series](h.o.SeriesCacheEntries)
-	h.metadata = newCache[struct{}](maxMetadataSeen)
+	h.series = newCache(h.o.SeriesCacheEntries)
+	h.metadata = newCache(maxMetadataSeen)
 	return h
 }
 

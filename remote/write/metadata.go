@@ -18,6 +18,8 @@ import (
 const (
 	metadataPeriod  = 600 // seconds
 	maxMetadataSeen = 128 << 10
+
+	handedOver tsdb.Series = 1 // what the cache of metadata holds, which names no series there
 )
 
 // metadataV1 brings a prometheus.MetricMetadata into the batch.
@@ -29,7 +31,7 @@ func (r *request) metadataV1(msg []byte) error {
 	k := &r.h.keyer
 	id := k.join(k.join(k.joined(), r.period), key{a: uint64(m.Type), b: 1})
 	id = k.done(k.join(k.join(k.join(id, k.of(m.Family)), k.of(m.Help)), k.of(m.Unit)))
-	if r.h.metadata.get(id) != nil {
+	if r.h.metadata.get(id) != 0 {
 		r.done.metadata++
 		return nil
 	}
@@ -53,7 +55,7 @@ func (r *request) metadataV2(m wire.V2Metadata, nameRef uint32, n int) (refused 
 	k := &r.h.keyer
 	id := k.join(k.join(k.joined(), r.period), key{a: uint64(m.Type), b: 2})
 	id = k.done(k.join(k.join(k.join(id, r.sums[nameRef]), r.sums[m.HelpRef]), r.sums[m.UnitRef]))
-	if r.h.metadata.get(id) != nil {
+	if r.h.metadata.get(id) != 0 {
 		return false, nil
 	}
 	return false, r.addMetadata(id, familyName(r.table.Symbols[nameRef], m.Type), m.Type, help, unit)
@@ -84,7 +86,7 @@ func (r *request) addMetadata(id key, family string, typ wire.MetricType, help, 
 	if err != nil {
 		return r.report.add(err, 1)
 	}
-	r.h.metadata.put(id, new(struct{}))
+	r.h.metadata.put(id, handedOver)
 	r.noted = true
 	r.done.metadata++
 	return nil

@@ -23,7 +23,7 @@ type Options struct {
 	MaxBuckets int
 
 	// SeriesCacheEntries bounds the series that are found without their labels
-	// being decoded, 2 Mi if 0; each takes about 50 bytes.
+	// being decoded, 2 Mi if 0; each takes less than 40 bytes.
 	SeriesCacheEntries int
 }
 

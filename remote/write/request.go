@@ -91,8 +91,8 @@ func (r *request) release() {
 // known returns the series that the cache has for a key; 0 if it has none, or one
 // that the store dropped.
 func (r *request) known(k key) tsdb.Series {
-	if s := r.h.series.get(k); s != nil && r.b.Live(*s) {
-		return *s
+	if s := r.h.series.get(k); s != 0 && r.b.Live(s) {
+		return s
 	}
 	return 0
 }
@@ -108,7 +108,7 @@ func (r *request) register(k key, n int) (tsdb.Series, error) {
 	if err != nil {
 		return 0, r.report.add(err, n)
 	}
-	r.h.series.put(k, &s)
+	r.h.series.put(k, s)
 	return s, nil
 }
 
