@@ -44,7 +44,7 @@ func TestCacheAgainstMap(t *testing.T) {
 		}
 		require.NotZero(t, c.get(id(i-i%7)))
 		if i%1000 == 0 {
-			require.LessOrEqual(t, c.slots(), entries*5/4+cacheShards)
+			require.LessOrEqual(t, c.slots(), entries*4/3+cacheShards)
 		}
 	}
 

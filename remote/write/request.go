@@ -53,14 +53,37 @@ type request struct {
 	misses int64
 	period key // when it is; part of the keys of metadata
 
-	v1        wire.V1Series
-	v2        wire.V2Series
+	ahead     ahead
+	v1        *wire.V1Series // in hand
+	v2        *wire.V2Series
 	table     wire.V2Request
 	sums      []key // of the symbols
 	nameRef   uint32
 	labels    labelSet
 	exemplars labelSet
 	histogram wire.Histogram
+}
+
+// ahead holds series of a message that were cut but not taken yet. They are
+// looked up together, as each look-up is a wait for memory otherwise.
+type ahead struct {
+	n      int
+	v1     [lookAhead]wire.V1Series
+	v2     [lookAhead]wire.V2Series
+	keys   [lookAhead]key
+	series [lookAhead]tsdb.Series // 0 where the cache does not know it
+	names  [lookAhead]uint32      // references of the metric names, in 2.0
+}
+
+const lookAhead = 32
+
+// find looks up the series by their keys.
+func (r *request) find() {
+	a := &r.ahead
+	r.h.series.warm(a.keys[:a.n])
+	for i, k := range a.keys[:a.n] {
+		a.series[i] = r.known(k)
+	}
 }
 
 func newRequest(h *Handler) *request {
@@ -71,7 +94,7 @@ func newRequest(h *Handler) *request {
 
 // reset makes r ready for a request.
 func (r *request) reset(b batch, v version) {
-	r.b, r.v, r.noted, r.done, r.hits, r.misses = b, v, false, written{}, 0, 0
+	r.b, r.v, r.noted, r.done, r.hits, r.misses, r.ahead.n = b, v, false, written{}, 0, 0, 0
 	r.period = key{a: uint64(time.Now().Unix() / metadataPeriod)}
 	r.report.reset()
 }

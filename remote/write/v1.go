@@ -9,33 +9,54 @@ import (
 // nothing of it may be stored.
 func (r *request) walkV1(msg []byte) error {
 	it := wire.NewV1Request(msg)
+	a := &r.ahead
 	for it.Next() {
-		var err error
 		if it.Kind() == wire.V1Metadata {
-			err = r.metadataV1(it.Data())
-		} else {
-			err = r.seriesV1(it.Data())
+			if err := r.metadataV1(it.Data()); err != nil {
+				return err
+			}
+			continue
 		}
-		if err != nil {
+		if err := a.v1[a.n].Split(it.Data()); err != nil {
+			return err
+		}
+		if a.n++; a.n == lookAhead {
+			if err := r.takeV1(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := it.Err(); err != nil {
+		return err
+	}
+	return r.takeV1()
+}
+
+// takeV1 brings the series ahead into the batch.
+func (r *request) takeV1() error {
+	a := &r.ahead
+	for i := range a.n {
+		a.keys[i] = r.h.keyer.of(a.v1[i].Labels)
+	}
+	r.find()
+	for i := range a.n {
+		r.v1 = &a.v1[i]
+		if err := r.seriesV1(a.keys[i], a.series[i]); err != nil {
 			return err
 		}
 	}
-	return it.Err()
+	a.n = 0
+	return nil
 }
 
-// seriesV1 brings one time series into the batch. One without any item is
-// nothing, whatever its labels.
-func (r *request) seriesV1(msg []byte) error {
-	ts := &r.v1
-	if err := ts.Split(msg); err != nil {
-		return err
-	}
+// seriesV1 brings the time series in hand into the batch; s is 0 if the cache
+// does not know it. One without any item is nothing, whatever its labels.
+func (r *request) seriesV1(k key, s tsdb.Series) error {
+	ts := r.v1
 	n := ts.SampleCount + ts.HistogramCount + ts.ExemplarCount
 	if n == 0 {
 		return nil
 	}
-	k := r.h.keyer.of(ts.Labels)
-	s := r.known(k)
 	if s == 0 {
 		r.misses++
 		var err error

@@ -22,12 +22,38 @@ func (r *request) walkV2(msg []byte) error {
 		}
 	}
 	r.sumSymbols()
+	a := &r.ahead
 	for r.table.Next() {
-		if err := r.seriesV2(r.table.Data()); err != nil {
+		if err := a.v2[a.n].Split(r.table.Data()); err != nil {
+			return err
+		}
+		if a.n++; a.n == lookAhead {
+			if err := r.takeV2(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.table.Err(); err != nil {
+		return err
+	}
+	return r.takeV2()
+}
+
+// takeV2 brings the series ahead into the batch.
+func (r *request) takeV2() error {
+	a := &r.ahead
+	for i := range a.n {
+		a.keys[i], a.names[i] = r.keyV2(a.v2[i].Refs)
+	}
+	r.find()
+	for i := range a.n {
+		r.v2 = &a.v2[i]
+		if err := r.seriesV2(a.keys[i], a.series[i], a.names[i]); err != nil {
 			return err
 		}
 	}
-	return r.table.Err()
+	a.n = 0
+	return nil
 }
 
 // sumSymbols makes the keys of all symbols and finds the name of metric names.
@@ -41,17 +67,13 @@ func (r *request) sumSymbols() {
 	}
 }
 
-// seriesV2 brings one time series into the batch.
-func (r *request) seriesV2(msg []byte) error {
-	ts := &r.v2
-	if err := ts.Split(msg); err != nil {
-		return err
-	}
+// seriesV2 brings the time series in hand into the batch; s is 0 if the cache
+// does not know it.
+func (r *request) seriesV2(k key, s tsdb.Series, nameRef uint32) error {
+	ts := r.v2
 	n := ts.SampleCount + ts.HistogramCount + ts.ExemplarCount
-	k, nameRef, sound := r.keyV2(ts.Refs)
-	var s tsdb.Series
-	if sound && ts.SampleCount+ts.HistogramCount > 0 {
-		s = r.known(k)
+	if nameRef == 0 || ts.SampleCount+ts.HistogramCount == 0 {
+		s = 0
 	}
 	if s == 0 {
 		r.misses++
@@ -80,20 +102,24 @@ func (r *request) seriesV2(msg []byte) error {
 }
 
 // keyV2 makes the key of a series of its references and finds the one of its
-// metric name. It is not sound when references are broken, odd in number or
-// outside the table, or when the metric name is not found at once.
-func (r *request) keyV2(refs []byte) (k key, nameRef uint32, sound bool) {
+// metric name. That is 0 when the key is not sound: when references are broken,
+// odd in number or outside the table, or when the metric name is not found at
+// once.
+func (r *request) keyV2(refs []byte) (k key, nameRef uint32) {
 	keyer, sums, metricName := &r.h.keyer, r.sums, r.nameRef
 	k = keyer.joined()
 	it := wire.NewRefs(refs)
 	for {
 		name, ok := it.Next()
 		if !ok {
-			return keyer.done(k), nameRef, it.Err() == nil && nameRef != 0
+			if it.Err() != nil {
+				return key{}, 0
+			}
+			return keyer.done(k), nameRef
 		}
 		value, ok := it.Next()
 		if !ok || uint64(name) >= uint64(len(sums)) || uint64(value) >= uint64(len(sums)) {
-			return key{}, 0, false
+			return key{}, 0
 		}
 		k = keyer.join(keyer.join(k, sums[name]), sums[value])
 		if name == metricName {
