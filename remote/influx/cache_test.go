@@ -1,8 +1,10 @@
 package influx
 
 import (
+	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -84,4 +86,37 @@ func TestCacheBoundsRows(t *testing.T) {
 	require.Nil(t, c.find("", c.hashContext(""), make([]byte, 1<<20)))
 	bytes, _ := c.size()
 	require.LessOrEqual(t, bytes, int64(1<<19))
+}
+
+// TestDroppedSeries: a row whose series the store dropped is found by the fast
+// way still, and its samples arrive.
+func TestDroppedSeries(t *testing.T) {
+	d := openDoor(t, Options{})
+	f := func(body string) {
+		t.Helper()
+		code, text := d.write("/write?precision=ms", body)
+		require.Equal(t, 204, code, text)
+	}
+	now := time.Now().UnixMilli()
+	line := func(i int64) string { return fmt.Sprintf("m,t=a v=%d,s=\"x\",w=%d %d", i, i+1, now+i) }
+	f(line(1) + "\n" + line(2))
+	dropped := func() bool {
+		b := d.db.Batch()
+		defer b.Discard()
+		for _, s := range d.h.cache.mustFind(t, "", "m,t=a").series {
+			if s != 0 && b.Live(s) {
+				return false
+			}
+		}
+		return true
+	}
+	for i := int64(0); !dropped(); i++ {
+		require.Less(t, i, int64(20), "series are never dropped")
+		f(fmt.Sprintf("other v=1 %d", now+i))
+		require.NoError(t, d.db.ForceFlush(context.Background()))
+	}
+	f(line(3) + "\n" + line(4))
+	require.False(t, dropped())
+	require.Equal(t, fmt.Sprintf("{__name__=\"m_v\", t=\"a\"} %d=1 %d=2 %d=3 %d=4\n", now+1, now+2, now+3, now+4), d.text("m_v"))
+	require.Equal(t, fmt.Sprintf("{__name__=\"m_w\", t=\"a\"} %d=2 %d=3 %d=4 %d=5\n", now+1, now+2, now+3, now+4), d.text("m_w"))
 }

@@ -3,10 +3,10 @@ package influx
 import "bytes"
 
 // fastLine takes a line, without its newline, whose row is known and whose
-// fields stand in the known order, and sets samples and millis. It reports
-// false, having done nothing else, for anything out of the ordinary; then
-// scanner.next has the say. It accepts only what scanner.next accepts, with the
-// same result.
+// fields stand in the known order, and sets samples and millis. Their series need
+// not be live still. It reports false, having done nothing else, for anything out
+// of the ordinary; then scanner.next has the say. It accepts only what
+// scanner.next accepts, with the same result.
 func (s *session) fastLine(line []byte) bool {
 	// A space is escaped if and only if a backslash stands right before it.
 	space := bytes.IndexByte(line, ' ')
@@ -33,7 +33,7 @@ func (s *session) fastLine(line []byte) bool {
 		}
 		if !isString {
 			series := set.series[i]
-			if series == 0 || !s.batch.Live(series) {
+			if series == 0 {
 				return false
 			}
 			samples = append(samples, sample{series, value})

@@ -183,7 +183,7 @@ func (s *session) takeLine(whole []byte, pos int, eof bool) (next int, err error
 		return next, nil
 	}
 	if s.fastLine(whole[pos : next-1]) {
-		err = s.appendSamples(whole[pos:next])
+		err = s.appendSamples(whole, pos, next)
 		s.lineNumber++
 		return next, err
 	}
@@ -226,8 +226,17 @@ func (s *session) takePoint(text []byte) error {
 			return nil
 		}
 	}
-	if err := s.findSeries(pt); err != nil {
+	if err := s.findSamples(); err != nil {
 		return s.refused(text, err)
+	}
+	return s.appendSamples(text, 0, len(text))
+}
+
+// findSamples sets s.samples to those of the line that the scanner took apart.
+func (s *session) findSamples() error {
+	pt := &s.scanner.pt
+	if err := s.findSeries(pt); err != nil {
+		return err
 	}
 	s.samples = s.samples[:0]
 	for i, f := range pt.fields {
@@ -235,7 +244,7 @@ func (s *session) takePoint(text []byte) error {
 			s.samples = append(s.samples, sample{s.series[i], f.value})
 		}
 	}
-	return s.appendSamples(text)
+	return nil
 }
 
 // findSeries sets s.series to the series of the fields, 0 for strings, and
@@ -291,17 +300,35 @@ func (s *session) resolve(pt *point) error {
 	return nil
 }
 
-// appendSamples puts the samples of a line into the batch.
-func (s *session) appendSamples(text []byte) error {
+// appendSamples puts the samples of the line whole[pos:next] into the batch.
+// Whether a series is live is asked right before it is used, which the batch is
+// quick at.
+func (s *session) appendSamples(whole []byte, pos, next int) error {
 	for i := range s.samples {
+		if !s.batch.Live(s.samples[i].series) {
+			if err := s.renewSamples(whole, pos); err != nil {
+				return s.refused(whole[pos:next], err)
+			}
+		}
 		sm := &s.samples[i]
 		if err := s.batch.Float(sm.series, 0, s.millis, sm.value); err != nil {
-			return s.refused(text, err)
+			return s.refused(whole[pos:next], err)
 		}
 	}
 	s.lines++
 	s.sampled += len(s.samples)
 	return nil
+}
+
+// renewSamples finds the samples of the line at pos anew, in the same order, when
+// the cache had a series for it that was dropped.
+func (s *session) renewSamples(whole []byte, pos int) error {
+	sc := &s.scanner
+	sc.b, sc.pos = whole, pos
+	if r := sc.next(); r != resultPoint {
+		panic(fmt.Sprintf("influx: a line taken by the fast way is no point for the grammar: %s", sc.reason))
+	}
+	return s.findSamples()
 }
 
 // refused notes a bad line when the store finds fault with it; other errors end
