@@ -54,3 +54,13 @@ func TestWrongFlagsAreRefused(t *testing.T) {
 func TestMemoryLimitIsSane(t *testing.T) {
 	require.Greater(t, memoryLimit(), int64(64<<20))
 }
+
+func TestHeapLimit(t *testing.T) {
+	f := func(all, budget, want int64) {
+		t.Helper()
+		require.Equal(t, want, heapLimit(all, budget))
+	}
+	f(1000, 0, 900)
+	f(1000, 250, 650)
+	f(1000, 900, 250) // a budget beyond reason leaves the heap a quarter
+}

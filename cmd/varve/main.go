@@ -19,7 +19,7 @@ func main() {
 		os.Exit(2)
 	}
 	logger := promslog.New(f.log)
-	limitMemory()
+	limitMemory(f.store.MemoryBudget)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, f, logger); err != nil {

@@ -51,13 +51,19 @@ func machineMemory() int64 {
 // written and saves a quarter of the memory.
 const collectPercent = 50
 
-// limitMemory keeps the garbage collector from outgrowing the limit, unless the
-// user set GOMEMLIMIT.
-func limitMemory() {
+// limitMemory keeps the garbage collector from outgrowing what the process may
+// use, unless the user set GOMEMLIMIT. Samples up to the budget lie outside its
+// heap, so the two share the memory; a tenth is left for all else.
+func limitMemory(budget int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit() / 10 * 9)
+		debug.SetMemoryLimit(heapLimit(memoryLimit(), budget))
 	}
+}
+
+// heapLimit is what of a process' memory is left to the garbage collected heap.
+func heapLimit(all, budget int64) int64 {
+	return max(all/10*9-budget, all/4)
 }
