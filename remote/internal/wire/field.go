@@ -43,10 +43,14 @@ func uvarint(b []byte, i int) (uint64, int) {
 
 // next cuts the field at b[i:] out of b into f and returns the index after it.
 func (f *field) next(b []byte, i int) (int, error) {
-	// The usual form: a member with a one-byte tag and fewer than 128 bytes.
-	if len(b)-i >= 2 && b[i]&(0x80|7) == typeBytes && b[i] > 7 && b[i+1] < 0x80 {
-		if j := i + 2 + int(b[i+1]); j <= len(b) {
-			f.num, f.typ, f.data = int32(b[i]>>3), typeBytes, b[i+2:j:j]
+	// The usual form: a member with a one-byte tag and fewer than 16,384 bytes.
+	if len(b)-i >= 3 && b[i]&(0x80|7) == typeBytes && b[i] > 7 && b[i+1]&b[i+2] < 0x80 {
+		from, n := i+2, int(b[i+1])
+		if n >= 0x80 {
+			from, n = i+3, n&0x7f|int(b[i+2])<<7
+		}
+		if j := from + n; j <= len(b) {
+			f.num, f.typ, f.data = int32(b[i]>>3), typeBytes, b[from:j:j]
 			return j, nil
 		}
 	}

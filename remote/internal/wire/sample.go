@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/prometheus/common/model"
+import (
+	"encoding/binary"
+
+	"github.com/prometheus/common/model"
+)
 
 // Members walks the members of one kind in a time series that was Split.
 type Members struct {
@@ -57,19 +61,49 @@ const (
 
 // Next decodes the next sample; false at the end or at an error.
 func (s *Samples) Next() bool {
+	m := &s.m
+	if m.left == 0 {
+		return false
+	}
+	// The usual form: a value, a time and nothing else.
+	if b := m.b[m.i:]; m.err == nil && len(b) > timeAt && b[0] == m.tag && b[2] == tagSampleValue && b[11] == tagSampleTime {
+		// The word that ends with the time begins inside the value.
+		end := 2 + int(b[1])
+		if n := end - timeAt; n >= 1 && n <= 8 && end <= len(b) {
+			word := binary.LittleEndian.Uint64(b[end-8:]) >> (64 - 8*n)
+			if t, ok := varint8(word, n); ok {
+				s.Value, s.Time, s.Start = float64At(b[3:]), int64(t), 0
+				m.i, m.left = m.i+end, m.left-1
+				return true
+			}
+		}
+	}
+	return s.nextAny()
+}
+
+// timeAt is where the time begins in a sample of the usual form: behind the tag
+// and the length of the sample, the value with its tag, and the tag of the time.
+const timeAt = 2 + 9 + 1
+
+// varint8 decodes the varint in a word of which only the low n bytes are set, 1
+// to 8. It reports false if the varint is shorter or longer.
+func varint8(x uint64, n int) (uint64, bool) {
+	const more = 0x8080808080808080
+	if x&more != more>>(72-8*n) {
+		return 0, false
+	}
+	x = x&0x007f007f007f007f | x&0x7f007f007f007f00>>1
+	x = x&0x00003fff00003fff | x&0x3fff00003fff0000>>2
+	x = x&0x000000000fffffff | x&0x0fffffff00000000>>4
+	return x, true
+}
+
+// nextAny is Next for samples of all forms, and its slow twin.
+func (s *Samples) nextAny() bool {
 	if !s.m.Next() {
 		return false
 	}
-	msg := s.m.data
-	// The usual form: a value, a time and nothing else.
-	if len(msg) >= 11 && msg[0] == tagSampleValue && msg[9] == tagSampleTime {
-		if t, j := uvarint(msg, 10); j == len(msg) {
-			s.Value = float64At(msg[1:])
-			s.Time, s.Start = int64(t), 0
-			return true
-		}
-	}
-	s.m.err = s.decode(msg)
+	s.m.err = s.decode(s.m.data)
 	return s.m.err == nil
 }
 

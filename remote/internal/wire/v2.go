@@ -77,6 +77,7 @@ type V2Series struct {
 	Metadata V2Metadata
 
 	rest    []byte
+	samples int // where in rest to look for the first sample
 	refRuns int // fields that held references
 	joined  []byte
 }
@@ -91,7 +92,7 @@ const (
 // members when they are decoded.
 func (ts *V2Series) Split(msg []byte) error {
 	ts.SampleCount, ts.ExemplarCount, ts.HistogramCount = 0, 0, 0
-	ts.Refs, ts.refRuns, ts.Metadata, ts.rest = nil, 0, V2Metadata{}, msg
+	ts.Refs, ts.refRuns, ts.Metadata, ts.rest, ts.samples = nil, 0, V2Metadata{}, msg, 0
 	var f field
 	for i := 0; i < len(msg); {
 		if j := shortField(msg, i, tagV2Sample); j > 0 {
@@ -107,6 +108,9 @@ func (ts *V2Series) Split(msg []byte) error {
 			return err
 		}
 		i = j
+		if ts.SampleCount == 0 {
+			ts.samples = i
+		}
 	}
 	return nil
 }
@@ -163,7 +167,7 @@ func (ts *V2Series) addRefs(f *field, raw []byte) error {
 
 // Samples walks the float samples.
 func (ts *V2Series) Samples() Samples {
-	return Samples{m: Members{b: ts.rest, left: ts.SampleCount, tag: tagV2Sample}, hasStart: true}
+	return Samples{m: Members{b: ts.rest, i: ts.samples, left: ts.SampleCount, tag: tagV2Sample}, hasStart: true}
 }
 
 // Exemplars walks the exemplars; each is for V2Exemplar.Decode.

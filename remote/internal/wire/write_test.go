@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"testing"
 
@@ -154,12 +155,19 @@ func TestNextMatchesNextAny(t *testing.T) {
 		inputs = 20_000
 	}
 	for range inputs {
-		b := make([]byte, g.IntN(12))
+		size := g.IntN(12)
+		if g.IntN(20) == 0 {
+			size = g.IntN(500) // for lengths of two bytes
+		}
+		b := make([]byte, size)
 		for i := range b {
 			b[i] = byte(g.Uint32())
 			if g.IntN(2) == 0 {
 				b[i] &= 0x1f
 			}
+		}
+		if size > 130 {
+			b[0], b[2] = b[0]&0x78|typeBytes, b[2]&3
 		}
 		var fast, slow field
 		i, err := fast.next(b, 0)
@@ -170,4 +178,30 @@ func TestNextMatchesNextAny(t *testing.T) {
 			require.Equal(t, slow, fast, "%x", b)
 		}
 	}
+}
+
+// TestVarint8 holds the quick way to its slow twin.
+func TestVarint8(t *testing.T) {
+	g := rand.New(rand.NewPCG(5, 6))
+	accepted := 0
+	for range 200_000 {
+		n := 1 + g.IntN(8)
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], g.Uint64()|0x8080808080808080)
+		if g.IntN(3) > 0 {
+			b[n-1] &= 0x7f
+		}
+		if g.IntN(4) == 0 {
+			b[g.IntN(8)] &= 0x7f
+		}
+		clear(b[n:])
+		want, end := uvarint(b[:n], 0)
+		got, ok := varint8(binary.LittleEndian.Uint64(b[:]), n)
+		require.Equal(t, end == n, ok, "% x", b[:n])
+		if ok {
+			accepted++
+			require.Equal(t, want, got, "% x", b[:n])
+		}
+	}
+	require.Greater(t, accepted, 50_000)
 }
