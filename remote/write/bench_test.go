@@ -87,6 +87,12 @@ func benchV2(n, samples int) *writev2.Request {
 	return &req
 }
 
+// store walks a message into a batch and commits it.
+func (h *Handler) store(ctx context.Context, req *request, v version, msg []byte) (written, error) {
+	req.reset(h.newBatch(), v)
+	return h.commit(ctx, req, h.walk(req, msg))
+}
+
 // TestSteadyStateAllocatesNothing: requests of known series cost no allocation,
 // however many series and samples they have (R5).
 func TestSteadyStateAllocatesNothing(t *testing.T) {

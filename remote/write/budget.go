@@ -1,7 +1,9 @@
 package write
 
 import (
+	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -40,3 +42,21 @@ func (l *loan) giveBack() {
 	l.from.used.Add(-l.n)
 	l.n = 0
 }
+
+// turns bounds how many requests are decoded at once. It is work for processors
+// only, so that more of them than processors would just hold memory.
+type turns chan struct{}
+
+func newTurns() turns { return make(turns, runtime.GOMAXPROCS(0)+1) }
+
+// take waits for a turn, or until ctx ends.
+func (t turns) take(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t turns) giveBack() { <-t }

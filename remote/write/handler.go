@@ -22,6 +22,7 @@ type Handler struct {
 	series   *cache
 	metadata *cache
 	requests sync.Pool // *request
+	turns    turns
 	stats    counters
 }
 
@@ -32,7 +33,7 @@ func New(db *tsdb.DB, o Options) *Handler {
 }
 
 func newHandler(newBatch func() batch, o Options) *Handler {
-	h := &Handler{o: o.withDefaults(), newBatch: newBatch, keyer: newKeyer()}
+	h := &Handler{o: o.withDefaults(), newBatch: newBatch, keyer: newKeyer(), turns: newTurns()}
 	h.budget.limit = h.o.MaxInFlightBytes
 	h.series = newCache(h.o.SeriesCacheEntries)
 	h.metadata = newCache(maxMetadataSeen)
@@ -129,25 +130,45 @@ func (h *Handler) serve(r *http.Request, v version, encoding string) (written, e
 		return written{}, err
 	}
 	defer body.Release()
-	msg, err := httpbody.Decode(encoding, body.B, h.o.MaxDecodedBytes, req.loan.take)
-	if err != nil {
+	err = h.decode(r.Context(), req, v, encoding, body.B)
+	if req.b == nil {
 		return written{}, err
 	}
-	defer msg.Release()
-	return h.store(r.Context(), req, v, msg.B)
+	return h.commit(r.Context(), req, err)
 }
 
-// store walks a message into a batch and commits it.
-func (h *Handler) store(ctx context.Context, req *request, v version, msg []byte) (written, error) {
+// decode decompresses a body and walks the message into a batch, which the
+// request has afterwards unless the body is broken. The message is gone when
+// decode returns: there are no more of them at a time than turns, however many
+// senders wait for the disk.
+func (h *Handler) decode(ctx context.Context, req *request, v version, encoding string, body []byte) error {
+	if err := h.turns.take(ctx); err != nil {
+		return err
+	}
+	defer h.turns.giveBack()
+	msg, err := httpbody.Decode(encoding, body, h.o.MaxDecodedBytes, req.loan.take)
+	if err != nil {
+		return err
+	}
+	defer msg.Release()
 	req.reset(h.newBatch(), v)
-	var err error
-	if v == version2 {
+	return h.walk(req, msg.B)
+}
+
+// walk brings a message into the request's batch.
+func (h *Handler) walk(req *request, msg []byte) (err error) {
+	if req.v == version2 {
 		err = req.walkV2(msg)
 	} else {
 		err = req.walkV1(msg)
 	}
 	h.stats.hits.Add(req.hits)
 	h.stats.misses.Add(req.misses)
+	return err
+}
+
+// commit ends the request's batch; err is what walking said.
+func (h *Handler) commit(ctx context.Context, req *request, err error) (written, error) {
 	if err != nil {
 		req.b.Discard()
 	} else {
@@ -160,7 +181,7 @@ func (h *Handler) store(ctx context.Context, req *request, v version, msg []byte
 		return written{}, err
 	}
 	h.count(req)
-	return req.done, req.report.err(req.done.total(v))
+	return req.done, req.report.err(req.done.total(req.v))
 }
 
 func (h *Handler) count(req *request) {

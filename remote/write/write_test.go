@@ -1,6 +1,7 @@
 package write
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/golang/snappy"
 	"github.com/prometheus/prometheus/model/histogram"
@@ -406,4 +409,40 @@ func TestMetadataOnly(t *testing.T) {
 	require.Equal(t, 204, postV1(t, h, req).Code)
 	require.Len(t, m.metadata, 2)
 	require.EqualValues(t, 3, h.Stats().Metadata)
+}
+
+// TestTurns: senders that wait for the disk do not keep others from being
+// decoded, and one whose client went away does not wait for its turn.
+func TestTurns(t *testing.T) {
+	m := newModel()
+	m.block = make(chan struct{})
+	h := newHandler(m.batch, Options{})
+	var wg sync.WaitGroup
+	n := 2*cap(h.turns) + 1
+	for i := range n {
+		wg.Go(func() {
+			if w := postV1(t, h, v1(seriesV1(fmt.Sprint("m", i), 1))); w.Code != 204 {
+				t.Error(body(w))
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return h.Stats().CacheMisses == int64(n) && len(h.turns) == 0 }, 10*time.Second, time.Millisecond)
+	require.Empty(t, m.dump())
+	close(m.block)
+	wg.Wait()
+	require.Len(t, m.lines, n)
+
+	for range cap(h.turns) {
+		require.NoError(t, h.turns.take(context.Background()))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	block := snappy.Encode(nil, marshal(t, v1(seriesV1("late", 1))))
+	r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(block)).WithContext(ctx)
+	r.Header.Set("Content-Type", typeV1)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	require.NotEqual(t, 204, w.Code)
+	require.Len(t, m.lines, n)
+	require.Zero(t, h.Stats().InFlightBytes)
 }
