@@ -21,7 +21,7 @@ type Options struct {
 	// MaxLineBytes bounds one line with its newlines, 1 MiB if 0; a longer one is
 	// a bad line. A request holds at most about four times that.
 	MaxLineBytes int
-	// BatchSamples is how many samples, about, are committed at once, 50,000 if 0.
+	// BatchSamples is how many samples, about, are committed at once, 20,000 if 0.
 	BatchSamples int
 	// CacheBytes bounds the cache of known lines, about, 64 MiB if 0.
 	CacheBytes int64
@@ -47,7 +47,7 @@ func (o Options) withDefaults() Options {
 		o.MaxLineBytes = 1 << 20
 	}
 	if o.BatchSamples == 0 {
-		o.BatchSamples = 50_000
+		o.BatchSamples = 20_000
 	}
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 64 << 20
