@@ -12,7 +12,7 @@ import (
 // The defaults of Options.
 const (
 	DefaultMaxLineBytes    = 10 << 20
-	DefaultBatchSamples    = 50_000
+	DefaultBatchSamples    = 20_000
 	DefaultMaxExportLine   = 4 << 20
 	DefaultMaxSnappyBytes  = 64 << 20
 	defaultExportBufferLen = 64 << 10

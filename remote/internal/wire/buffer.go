@@ -7,7 +7,7 @@ import (
 
 const (
 	minBufferShift = 12 // 4 KiB, the smallest pooled class
-	maxBufferShift = 26 // 64 MiB, the largest
+	maxBufferShift = 22 // 4 MiB, the largest: rarely is one more needed, and it is not to be held for long
 )
 
 // bufferPools holds released buffers by the power of two of their capacity; the
