@@ -110,11 +110,11 @@ func TestDroppedSeries(t *testing.T) {
 		}
 		return true
 	}
-	for i := int64(0); !dropped(); i++ {
-		require.Less(t, i, int64(20), "series are never dropped")
+	for i := range int64(5) { // asking whether a series is live keeps it
 		f(fmt.Sprintf("other v=1 %d", now+i))
 		require.NoError(t, d.db.ForceFlush(context.Background()))
 	}
+	require.True(t, dropped())
 	f(line(3) + "\n" + line(4))
 	require.False(t, dropped())
 	require.Equal(t, fmt.Sprintf("{__name__=\"m_v\", t=\"a\"} %d=1 %d=2 %d=3 %d=4\n", now+1, now+2, now+3, now+4), d.text("m_v"))
