@@ -91,7 +91,9 @@ func (c *cache) getOld(s *cacheShard, k key) tsdb.Series {
 func (c *cache) warm(keys []key) {
 	for _, k := range keys {
 		t := c.shards[k.a%cacheShards].young.Load()
-		t.slots[t.first(k)].series.Load()
+		i := t.first(k)
+		t.slots[i].series.Load()
+		t.slots[min(i+2, len(t.slots)-1)].series.Load() // on the next cache line
 	}
 }
 
