@@ -58,6 +58,22 @@ type original struct {
 	set            bool
 	h              b1.Header
 	payload, times []byte
+	block          b1.Block // scratch of join
+	joined         []byte
+}
+
+// join makes o the stored form of the block it has and then r's, if their
+// mini-blocks can be put one after the other.
+func (o *original) join(r *reader) bool {
+	if !o.set || !o.h.IsGrid() || r.ready() != nil || o.block.OpenPayload(&o.h, o.payload) != nil {
+		return false
+	}
+	var h b1.Header
+	payload, ok := b1.Concat(o.joined[:0], &h, &o.block, &r.block)
+	if ok {
+		o.h, o.payload, o.joined = h, payload, o.payload
+	}
+	return ok
 }
 
 func (o *original) take(r *reader) error {

@@ -160,6 +160,10 @@ func (w *Writer) span(s *block.Span) error {
 	if err := s.Load(); err != nil {
 		return err
 	}
+	if stored != nil && w.pending.len()+s.Count <= w.opts.BlockSamples && w.original.join(stored) {
+		w.pending.add(s, 0, s.Count)
+		return nil
+	}
 	if w.pending.len() == 0 && stored != nil && s.Count <= w.opts.BlockSamples {
 		if err := w.original.take(stored); err != nil {
 			return err
