@@ -49,6 +49,7 @@ const (
 	fieldLength = 1
 	fieldOffset = 2
 	fieldCount  = 5
+	fieldMinT   = 6
 	fieldMaxT   = 8 // the times begin behind the count and end here
 )
 
@@ -159,14 +160,12 @@ func (p *Rows) Find(series uint32) (begin, end int) {
 
 // Header sets h to that of block k. A header that Check refuses is an error.
 func (p *Rows) Header(k int, h *Header) error {
-	var before Header
-	if k > 0 {
-		b := &p.rows[k-1]
-		before = Header{Series: b.series, Length: b.length, Offset: b.offset}
-	}
-	*h = Header{}
+	r := &p.rows[k]
+	*h = Header{Series: r.series, Length: r.length, Offset: r.offset, Count: int(r.count), MinT: r.minT, MaxT: r.maxT}
 	for f := range fields {
-		fields[f].set(h, &before, p.at(f, k))
+		if known := f <= fieldOffset || f == fieldCount || f == fieldMinT || f == fieldMaxT; !known {
+			fields[f].set(h, h, p.at(f, k)) // which does not look at the one before
+		}
 	}
 	if p.run > 0 {
 		h.Run, h.Before = p.run, uint32(h.Offset-p.rows[0].offset)

@@ -128,3 +128,46 @@ func BenchmarkReadOne(b *testing.B) {
 		require.True(b, c.Next())
 	}
 }
+
+// benchmarkRange reads a range of each series of a day.
+func benchmarkRange(b *testing.B, mint, maxt int64, read func(p *Part, o uint32, mint, maxt int64) error) {
+	fs := vfs.NewMem()
+	m := writePart(b, fs, "a", WriterOptions{}, tsbs(100, 8640))
+	p := openPart(b, fs, "a")
+	b.ReportAllocs()
+	for b.Loop() {
+		for o := range uint32(m.Series) {
+			require.NoError(b, read(p, o, mint, maxt))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(m.Series), "ns/series")
+}
+
+const hour = 3600 * 1000
+
+// BenchmarkReadHour decodes 360 samples of each series.
+func BenchmarkReadHour(b *testing.B) {
+	benchmarkRange(b, dayStart+5*hour+7, dayStart+6*hour, func(p *Part, o uint32, mint, maxt int64) error {
+		c := p.Cursor(o, mint, maxt)
+		for c.Next() {
+		}
+		return c.Err()
+	})
+}
+
+func statOf(p *Part, o uint32, mint, maxt int64) error {
+	c := p.Spans(o, mint, maxt)
+	for c.Next() {
+		s := c.Span()
+		if _, ok := s.Stat(block.StatMax, 0, s.Count); !ok {
+			return block.ErrCorrupt
+		}
+	}
+	return c.Err()
+}
+
+// BenchmarkStatHour asks for the greatest value of an hour.
+func BenchmarkStatHour(b *testing.B) { benchmarkRange(b, dayStart+5*hour+7, dayStart+6*hour, statOf) }
+
+// BenchmarkStatDay asks for the greatest value of the day: headers tell.
+func BenchmarkStatDay(b *testing.B) { benchmarkRange(b, dayStart, dayStart+24*hour, statOf) }

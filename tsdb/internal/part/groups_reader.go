@@ -138,6 +138,9 @@ func (r *reader) Load(s *block.Span, i int) error {
 	if err == nil {
 		err = r.load(s, i, i+s.Count)
 	}
+	if err == nil {
+		return nil
+	}
 	var damage *block.CorruptionError
 	if errors.Is(err, block.ErrCorrupt) && !errors.As(err, &damage) {
 		err = r.g.p.corrupt(DataFile, r.offset(), err)

@@ -222,3 +222,26 @@ func TestMergedSpansAnswer(t *testing.T) {
 		require.NoError(t, lazy.Err())
 	}
 }
+
+// TestReadingAllocatesCursorsOnly reads many series one after the other: blocks
+// and buffers come from a pool.
+func TestReadingAllocatesCursorsOnly(t *testing.T) {
+	if raceDetector {
+		t.Skip("pools forget at random under the race detector")
+	}
+	fs := vfs.NewMem()
+	m := writePart(t, fs, "a", WriterOptions{}, tsbs(5, 3000))
+	p := openPart(t, fs, "a")
+	read := func() {
+		for o := range uint32(m.Series) {
+			c := p.Cursor(o, dayStart+5000, dayStart+9_000_000)
+			for c.Next() {
+				if c.Span().Count != 900 {
+					t.Fail()
+				}
+			}
+		}
+	}
+	read()
+	require.LessOrEqual(t, testing.AllocsPerRun(10, read), 1.5*float64(m.Series))
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package part
+
+const raceDetector = false
