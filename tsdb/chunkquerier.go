@@ -27,7 +27,7 @@ type chunkSeriesSet struct{ set seriesSet }
 
 func (s *chunkSeriesSet) Next() bool                        { return s.set.Next() }
 func (s *chunkSeriesSet) Err() error                        { return s.set.Err() }
-func (s *chunkSeriesSet) Warnings() annotations.Annotations { return nil }
+func (s *chunkSeriesSet) Warnings() annotations.Annotations { return s.set.Warnings() }
 
 func (s *chunkSeriesSet) At() storage.ChunkSeries {
 	return &promChunks{view: s.set.view, i: s.set.at, mint: s.set.mint, maxt: s.set.maxt}

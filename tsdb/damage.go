@@ -1,6 +1,11 @@
 package tsdb
 
-import "sync"
+import (
+	"errors"
+	"sync"
+
+	"github.com/varvedb/varve/tsdb/internal/part"
+)
 
 // maxDamageNoted bounds the damages that are remembered as reported.
 const maxDamageNoted = 1000
@@ -35,4 +40,33 @@ func (db *DB) noteDamage(err error) {
 		db.scrub.mu.Unlock()
 		db.opts.Events.corrupted(err)
 	}
+}
+
+// Damage returns what the cursors of the View leave out because it was found
+// damaged before, nil if nothing. Who cannot pass that on should fail with it.
+func (v *View) Damage() error {
+	var errs []error
+	seen := map[string]struct{}{}
+	note := func(list []part.Damage) {
+		for _, d := range list {
+			text := d.String()
+			if _, known := seen[text]; !known {
+				seen[text] = struct{}{}
+				errs = append(errs, errors.New(text))
+			}
+		}
+	}
+	if v.alone != nil {
+		for _, ord := range v.alone.ords {
+			note(v.alone.part.part.Damage(ord, v.mint, v.maxt))
+		}
+	}
+	for i := range v.series {
+		for _, src := range v.series[i].sources {
+			if p, ok := src.(partSource); ok {
+				note(p.part.part.Damage(p.ord, v.mint, v.maxt))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -246,8 +246,6 @@ func TestFailedFlushLeavesNoFolders(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
-// A damaged page makes the queries that need it fail with its place, and
-// neither those of other series nor the merges of other days.
 // Damage that a reader meets is told, once.
 func TestReadersTellOfDamage(t *testing.T) {
 	fs := vfs.NewMem()
@@ -256,7 +254,7 @@ func TestReadersTellOfDamage(t *testing.T) {
 	require.NoError(t, put(db, "a", 0, someTime, 1))
 	require.NoError(t, db.Close())
 	spoil(t, fs, "store/parts", "data", 20)
-	db = openOn(t, fs, tsdb.Options{Events: &tsdb.Events{Corrupted: func(err error) { told = append(told, err) }}})
+	db = openOn(t, fs, tsdb.Options{FailOnDamage: true, Events: &tsdb.Events{Corrupted: func(err error) { told = append(told, err) }}})
 	for range 2 {
 		_, err := tsdbtest.Dump(context.Background(), db, 0, math.MaxInt64)
 		require.ErrorIs(t, err, tsdb.ErrCorrupt)
@@ -265,6 +263,8 @@ func TestReadersTellOfDamage(t *testing.T) {
 	require.ErrorContains(t, told[0], "data")
 }
 
+// A damaged page makes the queries that need it fail with its place, and
+// neither those of other series nor the merges of other days.
 func TestDamagedPage(t *testing.T) {
 	ctx := context.Background()
 	mem := vfs.NewMem()

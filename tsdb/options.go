@@ -55,6 +55,11 @@ type Options struct {
 	// are remembered, 64 MiB if 0; negative switches that off.
 	IndexCacheBytes int64
 
+	// FailOnDamage makes every read fail that meets a damaged block. Otherwise
+	// only the first does; later ones leave the block out and say so, see
+	// View.Damage.
+	FailOnDamage bool
+
 	// Events is told what the store does; nil is silence.
 	Events *Events
 

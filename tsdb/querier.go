@@ -58,6 +58,15 @@ func (q *base) view(ctx context.Context, hints *storage.SelectHints, ms []*label
 	return v, mint, maxt, nil
 }
 
+// warnings is what the view leaves out.
+func (v *View) warnings() annotations.Annotations {
+	var out annotations.Annotations
+	if err := v.Damage(); err != nil {
+		out.Add(err)
+	}
+	return out
+}
+
 // shown tells whether series i of v is in the shard that the hints ask for.
 func shown(v *View, i int, hints *storage.SelectHints) bool {
 	if hints == nil || hints.ShardCount == 0 {
@@ -105,7 +114,7 @@ func (s *seriesSet) At() storage.Series {
 }
 
 func (s *seriesSet) Err() error                        { return s.err }
-func (s *seriesSet) Warnings() annotations.Annotations { return nil }
+func (s *seriesSet) Warnings() annotations.Annotations { return s.view.warnings() }
 
 // promSeries is one series of a View.
 type promSeries struct {

@@ -108,6 +108,9 @@ func (db *DB) scrubPart(ctx context.Context, p *livePart) error {
 	for _, d := range damages {
 		db.noteDamage(d)
 	}
+	if len(damages) > 0 { // so that those who read it know
+		err = errors.Join(err, p.part.Verify(func(part.Problem) {}))
+	}
 	db.scrub.mu.Lock()
 	db.scrub.mu.stats.Parts++
 	db.scrub.mu.stats.Bytes += slow.total()

@@ -57,6 +57,47 @@ func TestScrubNamesDamage(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
+// The first who meets a damaged block fails; later ones get the rest and are
+// told, unless they are to fail as well. Nothing is merged without it.
+func TestDamagedBlockIsLeftOut(t *testing.T) {
+	ctx := context.Background()
+	var told []string
+	mem := vfs.NewMem()
+	require.NoError(t, storeOfTwoDays(t, mem, &told).Close())
+	spoil(t, mem, "store/parts/2023-11/000000000001", "data", 100)
+	opts := quiet()
+	opts.FailOnDamage = true
+	db := openOn(t, mem, opts)
+	for range 2 {
+		_, err := tsdbtest.Dump(ctx, db, 0, math.MaxInt64)
+		require.ErrorIs(t, err, tsdb.ErrCorrupt)
+	}
+	require.NoError(t, db.Close())
+
+	db = openOn(t, mem, quiet())
+	_, err := tsdbtest.Dump(ctx, db, 0, math.MaxInt64)
+	require.ErrorIs(t, err, tsdb.ErrCorrupt)
+	require.Len(t, dumpAll(t, db), 1)
+	v, err := db.Select(ctx, 0, math.MaxInt64)
+	require.NoError(t, err)
+	require.ErrorContains(t, v.Damage(), "000000000001/data at offset")
+	require.ErrorContains(t, v.Damage(), "samples of 1 series from 2023-11-14")
+	v.Close()
+	v, err = db.Select(ctx, someTime+24*3600*1000, math.MaxInt64)
+	require.NoError(t, err)
+	require.NoError(t, v.Damage())
+	v.Close()
+	q, err := tsdb.NewStorage(db).Querier(0, math.MaxInt64)
+	require.NoError(t, err)
+	require.Len(t, q.Select(ctx, true, nil, matchID("a")).Warnings(), 1)
+	require.NoError(t, q.Close())
+
+	require.NoError(t, put(db, "a", 0, someTime+5e5, 7))
+	require.ErrorIs(t, db.ForceMerge(ctx), tsdb.ErrCorrupt)
+	require.Len(t, dumpAll(t, db), 2)
+	require.NoError(t, db.Close())
+}
+
 // A part without a sound index is moved away while the store serves the rest.
 func TestScrubQuarantinesPart(t *testing.T) {
 	ctx := context.Background()

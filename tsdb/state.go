@@ -32,6 +32,7 @@ type livePart struct {
 	part     *part.Part
 	since    time.Time // when it was made or opened
 	checked  atomic.Pointer[time.Time]
+	strict   bool // damage that is known fails readers too
 	refs     *refCount
 	obsolete bool // guarded by db.mu; set before the last release
 }
@@ -154,7 +155,7 @@ func (db *DB) newLiveGen(g *head.Generation) *liveGen {
 
 func (db *DB) newLivePart(info manifest.Part, p *part.Part) *livePart {
 	p.UseCaches(db.caches)
-	lp := &livePart{info: info, part: p, since: time.Now()}
+	lp := &livePart{info: info, part: p, since: time.Now(), strict: db.opts.FailOnDamage}
 	lp.refs = newRefCount(func() {
 		err := p.Close()
 		db.mu.Lock()

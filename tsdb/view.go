@@ -44,7 +44,11 @@ type partSource struct {
 }
 
 func (s partSource) cursors(mint, maxt int64) []block.Cursor {
-	return []block.Cursor{block.Hide(s.part.part.Cursor(s.ord, mint, maxt), s.part.hidden[s.ord])}
+	read := s.part.part.CursorOfRest
+	if s.part.strict {
+		read = s.part.part.Cursor
+	}
+	return []block.Cursor{block.Hide(read(s.ord, mint, maxt), s.part.hidden[s.ord])}
 }
 
 type headSource struct {

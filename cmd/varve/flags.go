@@ -101,7 +101,9 @@ func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
 	app.Flag("storage.min-free", "Free disk below which writes are refused; 0 sets no limit.").Default("256MiB").SetValue(&bytesValue{"storage.min-free", &f.store.MinFree})
 	app.Flag("storage.scrub-interval", "How often stored data is compared with its checksums; 0 switches that off.").Default("7d").SetValue(&durationValue{"storage.scrub-interval", &scrub})
 	app.Flag("storage.scrub-rate", "Bytes a second that are read for it.").Default("8MiB").SetValue(&bytesValue{"storage.scrub-rate", &f.store.ScrubRate})
+	damage := app.Flag("storage.corruption", "What queries do that touch a damaged block: warn leaves it out and says so, fail fails.").Default("warn").Enum("warn", "fail")
 	return func() (err error) {
+		f.store.FailOnDamage = *damage == "fail"
 		if f.store.ScrubInterval = scrub; scrub == 0 {
 			f.store.ScrubInterval = -1
 		}

@@ -19,6 +19,10 @@ func (s dbStore) Select(ctx context.Context, mint, maxt int64, matchers ...*labe
 	if err != nil {
 		return nil, err
 	}
+	if err := v.Damage(); err != nil { // the answer has no place to say so
+		v.Close()
+		return nil, err
+	}
 	return dbView{v}, nil
 }
 

@@ -14,7 +14,7 @@ type groupCursor struct {
 	g          *groups
 	series     uint32
 	mint, maxt int64
-	lazy       bool
+	how        reading
 
 	group, groupEnd int        // the next one and the end
 	page            *groupPage // of the rows
@@ -24,8 +24,8 @@ type groupCursor struct {
 	err             error
 }
 
-func (g *groups) cursor(series uint32, mint, maxt int64, lazy bool) block.Cursor {
-	c := &groupCursor{g: g, series: series, mint: mint, maxt: maxt, lazy: lazy}
+func (g *groups) cursor(series uint32, mint, maxt int64, how reading) block.Cursor {
+	c := &groupCursor{g: g, series: series, mint: mint, maxt: maxt, how: how}
 	c.group, c.groupEnd = g.of(series)
 	return c
 }
@@ -42,7 +42,7 @@ func (c *groupCursor) Next() bool {
 				c.group = c.groupEnd
 				break
 			}
-			if last < c.mint {
+			if last < c.mint || c.how.rest && c.g.p.damages.has(c.group-1, c.row) {
 				continue
 			}
 			c.err = c.read(c.row)
@@ -51,6 +51,7 @@ func (c *groupCursor) Next() bool {
 				return true
 			}
 			if c.err != nil {
+				c.g.noteBlock(c.group-1, c.row, c.page, c.err)
 				break
 			}
 		}
@@ -72,7 +73,11 @@ func (c *groupCursor) nextGroup() bool {
 		if c.g.minT(c.group) > c.maxt || c.g.maxT(c.group) < c.mint {
 			continue
 		}
+		if c.how.rest && c.g.p.damages.has(c.group, -1) {
+			continue
+		}
 		if c.page, c.err = c.g.page(c.group); c.err != nil {
+			c.g.noteGroup(c.group, c.err)
 			return false
 		}
 		c.row, c.rowEnd = c.page.find(c.series)
@@ -89,7 +94,7 @@ func (c *groupCursor) read(row int) error {
 	if err := c.r.open(c.page, row); err != nil {
 		return err
 	}
-	if err := c.r.span(&c.span, c.mint, c.maxt); err != nil || c.lazy || c.span.Count == 0 {
+	if err := c.r.span(&c.span, c.mint, c.maxt); err != nil || c.how.lazy || c.span.Count == 0 {
 		return err
 	}
 	return c.span.Load()
@@ -101,6 +106,7 @@ func (g *groups) verify(report func(Problem)) error {
 	defer r.release()
 	for group := range g.table.Rows() {
 		page, err := g.readPage(group)
+		g.noteGroup(group, err)
 		if err := g.p.sift(err, report); err != nil {
 			return err
 		}
@@ -110,6 +116,7 @@ func (g *groups) verify(report func(Problem)) error {
 		reported := int64(-1)
 		for k := range page.rows.Len() {
 			err := g.verifyBlock(r, page, k)
+			g.noteBlock(group, k, page, err)
 			var damage *block.CorruptionError
 			if errors.As(err, &damage) {
 				if damage.Offset == reported {

@@ -25,8 +25,8 @@ type samples interface {
 	bounds(series uint32) (mint, maxt int64, ok bool)
 	// overlap is Part.Overlap.
 	overlap(series []uint32, mint, maxt int64) ([]uint32, error)
-	// cursor is Part.Cursor, or Part.Spans if lazy is set.
-	cursor(series uint32, mint, maxt int64, lazy bool) block.Cursor
+	// cursor is Part.Cursor and its like.
+	cursor(series uint32, mint, maxt int64, how reading) block.Cursor
 	// verify decodes all blocks and reports damage.
 	verify(report func(Problem)) error
 	// dump prints the blocks of a series, damage in their place.

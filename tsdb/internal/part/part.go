@@ -22,6 +22,7 @@ type Part struct {
 	sections *section.File
 	meta     *meta
 	caches   index2.Caches
+	damages  damages
 
 	mu struct {
 		sync.Mutex
@@ -135,18 +136,31 @@ func (p *Part) Overlap(series []uint32, mint, maxt int64) ([]uint32, error) {
 // reads the blocks that reach into the range, one per Next, decodes what of them
 // is inside and hands it out as one span. Histograms stay valid after Next, but
 // share memory with their neighbours: they must not be changed.
+//
+// A damaged block ends it with an error, that is remembered, see Damage.
 func (p *Part) Cursor(series uint32, mint, maxt int64) block.Cursor {
-	return p.cursor(series, mint, maxt, false)
+	return p.cursor(series, mint, maxt, reading{})
+}
+
+// CursorOfRest is Cursor but leaves out the blocks that are known to be damaged.
+func (p *Part) CursorOfRest(series uint32, mint, maxt int64) block.Cursor {
+	return p.cursor(series, mint, maxt, reading{rest: true})
 }
 
 // Spans is Cursor with spans of floats that are not loaded, see block.Span: times
 // are there, statistics are answered from what is stored, values come by Load.
 // Of a block of which only statistics are asked the payload may never be read.
 func (p *Part) Spans(series uint32, mint, maxt int64) block.Cursor {
-	return p.cursor(series, mint, maxt, true)
+	return p.cursor(series, mint, maxt, reading{lazy: true})
 }
 
-func (p *Part) cursor(series uint32, mint, maxt int64, lazy bool) block.Cursor {
+// reading says how a cursor reads.
+type reading struct {
+	lazy bool // values are loaded on demand
+	rest bool // damaged blocks that are known are left out
+}
+
+func (p *Part) cursor(series uint32, mint, maxt int64, how reading) block.Cursor {
 	l, err := p.load()
 	if err == nil && uint64(series) >= p.meta.Series {
 		err = fmt.Errorf("read series %d of %d", series, p.meta.Series)
@@ -154,7 +168,7 @@ func (p *Part) cursor(series uint32, mint, maxt int64, lazy bool) block.Cursor {
 	if err != nil {
 		return failed{err}
 	}
-	return l.samples.cursor(series, mint, maxt, lazy)
+	return l.samples.cursor(series, mint, maxt, how)
 }
 
 // failed is a cursor that could not be made.

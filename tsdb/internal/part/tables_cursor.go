@@ -66,7 +66,7 @@ type tablesCursor struct {
 }
 
 // cursor has all its spans loaded: pages are decoded as a whole.
-func (l *tables) cursor(series uint32, mint, maxt int64, _ bool) block.Cursor {
+func (l *tables) cursor(series uint32, mint, maxt int64, _ reading) block.Cursor {
 	c := &tablesCursor{l: l, mint: mint, maxt: maxt}
 	c.row, c.end = l.rows(series)
 	return c
