@@ -106,6 +106,7 @@ func (s *seriesSet) Next() bool {
 			return true
 		}
 	}
+	s.err = s.view.Err()
 	return false
 }
 

@@ -194,17 +194,16 @@ func hide(p *livePart, tombstones []tombstone) (map[uint32][]block.Interval, err
 }
 
 // matching returns the series of a part that all matchers match.
-func (p *livePart) matching(ms []*labels.Matcher) (ords []uint32, err error) {
+func (p *livePart) matching(ms []*labels.Matcher) ([]uint32, error) {
 	index, err := p.part.Index()
 	if err != nil {
 		return nil, err
 	}
-	err = index.Guard(func() error {
-		found, err := index.Select(ms...)
-		ords = found.AppendTo(nil)
-		return err
-	})
-	return ords, err
+	found, err := index.Select(ms...)
+	if err != nil {
+		return nil, err
+	}
+	return index.Ordinals(found)
 }
 
 // covers tells whether the intervals hide all of [mint, maxt].

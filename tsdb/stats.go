@@ -122,6 +122,9 @@ func (db *DB) Cardinality(ctx context.Context, mint, maxt int64, limit int) (Car
 		metrics[lset.Get(labels.MetricName)]++
 		lset.Range(func(l labels.Label) { pairs[l]++ })
 	}
+	if err := v.Err(); err != nil {
+		return Cardinality{}, err
+	}
 	values, bytes, byPair := map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 	for l, n := range pairs {
 		values[l.Name]++

@@ -131,23 +131,20 @@ func (p *partView) ordinals(mint, maxt int64, ms []*labels.Matcher) (ords []uint
 	if err != nil {
 		return nil, err
 	}
-	err = index.Guard(func() error {
-		var active *bitmap.Set // on the days of the range; nil is all
-		if len(index.Days()) > 1 {
-			if active = index.Active(mint/dayMs, maxt/dayMs); active == nil {
-				return nil
-			}
+	var active *bitmap.Set // on the days of the range; nil is all
+	if len(index.Days()) > 1 {
+		if active, err = index.Active(mint/dayMs, maxt/dayMs); err != nil || active == nil {
+			return nil, err
 		}
-		found, err := index.SelectIn(active, ms...)
-		if err != nil {
-			return err
-		}
-		ords = slices.DeleteFunc(found.AppendTo(make([]uint32, 0, found.Count())), func(ord uint32) bool {
-			return !p.shows(ord, mint, maxt)
-		})
-		return nil
-	})
-	return ords, err
+	}
+	found, err := index.SelectIn(active, ms...)
+	if err != nil {
+		return nil, err
+	}
+	if ords, err = index.Ordinals(found); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(ords, func(ord uint32) bool { return !p.shows(ord, mint, maxt) }), nil
 }
 
 // shows tells whether a series has samples inside the range that no delete
@@ -249,12 +246,20 @@ func (v *View) Len() int {
 
 // Labels returns the label set of series i, which owns its strings. It may come
 // out of an index on disk only now: if that turns out to be damaged, the set is
-// empty and every Cursor of the View made from then on has the error.
+// empty, and Err and every Cursor of the View made from then on tell.
 func (v *View) Labels(i int) labels.Labels {
 	if v.alone != nil {
 		return v.alone.labels(i)
 	}
 	return v.series[i].lset
+}
+
+// Err returns the damage that Labels or Column met, nil if there was none.
+func (v *View) Err() error {
+	if v.alone == nil {
+		return nil
+	}
+	return v.alone.failure()
 }
 
 // Cursor returns a new cursor over the samples of series i inside [mint, maxt],

@@ -195,17 +195,17 @@ func Open(section []byte, off uint64, count int, limit uint32) (*Set, error) {
 // varintBytes bounds what the varint forms take that a writer chooses.
 const varintBytes = 1 + max(varintMax, 2*varintRunsMax)*binary.MaxVarintLen32
 
-// reach calls read with the bytes that a set takes, before any of them is looked
-// at.
+// reach calls read with the bytes that a set takes, and perhaps some behind it,
+// before any of them is looked at.
 func reach(section []byte, off uint64, count int, read func(from, to uint64)) error {
 	end := uint64(len(section))
 	if off >= end || count <= 0 {
 		return fmt.Errorf("%w: %d ordinals at %d of %d bytes", ErrStored, count, off, end)
 	}
-	read(off, off+1)
+	// As far as varints may reach; the table of containers takes no less.
+	read(off, min(end, off+min(varintBytes, 1+2*uint64(count)*binary.MaxVarintLen32)))
 	b := section[off:]
 	if b[0] != formContainers {
-		read(off, min(end, off+min(varintBytes, 1+2*uint64(count)*binary.MaxVarintLen32)))
 		return nil
 	}
 	read(off, min(end, off+4))

@@ -261,10 +261,7 @@ func TestBenchmarkSets(t *testing.T) {
 // BenchmarkMatchers needs a minute and 2 GiB to build its indexes of 5 million
 // series; VARVE_BENCH_VALUES makes them smaller.
 func BenchmarkMatchers(b *testing.B) {
-	values := benchI
-	if x, err := strconv.Atoi(os.Getenv("VARVE_BENCH_VALUES")); err == nil {
-		values = x
-	}
+	values := benchValues()
 	for name, make := range map[string]func(int) *benchSets{"short": shortSets, "long": longSets} {
 		sets := make(values)
 		b.Run(name+"/segment", func(b *testing.B) {
@@ -297,6 +294,13 @@ func BenchmarkMatchers(b *testing.B) {
 		})
 		runtime.GC()
 	}
+}
+
+func benchValues() int {
+	if x, err := strconv.Atoi(os.Getenv("VARVE_BENCH_VALUES")); err == nil {
+		return x
+	}
+	return benchI
 }
 
 type cacheMode struct {

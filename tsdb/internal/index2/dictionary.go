@@ -32,6 +32,7 @@ type dictionary struct {
 	limit    uint32  // series
 	template *template
 	single   bool // each value has one series
+	last     atomic.Pointer[string] // value n, once a search needed it
 	absent   atomic.Uint32
 	known    atomic.Pointer[filter]
 }
@@ -145,13 +146,32 @@ func (c *cursor) to(d *dictionary, o uint32) {
 
 // head returns the first value of a group as stored, aliasing the text.
 func (d *dictionary) head(g uint32) string {
-	at, _, _ := d.open(g)
-	b := d.text.b[at+1:] // it shares nothing
+	start, _, _ := d.group(g)
+	at, end := uint64(start)+1, uint64(len(d.text.b)) // it shares nothing
+	d.text.touch(at, min(at+binary.MaxVarintLen32, end))
+	b, length, n := d.text.b[at:], uint64(0), 0
 	if d.template != nil {
-		return text(b[:d.template.size])
+		length = uint64(d.template.size)
+	} else {
+		length, n = uvarint(b)
 	}
-	length, n := uvarint(b)
+	d.text.touch(at, at+uint64(n)+length)
 	return text(b[n:][:length])
+}
+
+// highest returns the last value, in the words of atLeast.
+func (d *dictionary) highest(plain bool) string {
+	if plain && d.template != nil {
+		return d.value(d.n)
+	}
+	if last := d.last.Load(); last != nil {
+		return *last
+	}
+	var c cursor
+	c.to(d, d.n)
+	last := string(c.stored)
+	d.last.Store(&last)
+	return last
 }
 
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
@@ -170,9 +190,12 @@ func (c *cursor) order(d *dictionary, stored, sought string, plain bool) int {
 // if all are. equal says whether it is the value. plain says that what is sought
 // is not packed as the values may be.
 func (d *dictionary) atLeast(sought string, plain bool) (o uint32, equal bool) {
+	if sought > d.highest(plain) {
+		return d.n + 1, false
+	}
 	var c cursor
-	var buf, plainBuf [128]byte
-	c.stored, c.plain = buf[:0], plainBuf[:0]
+	var buf [128]byte
+	c.stored = buf[:0]
 	lo, hi := uint32(0), d.groupCount()
 	for lo < hi {
 		mid := lo + (hi-lo)/2
@@ -246,8 +269,8 @@ func (d *dictionary) prefixed(prefix string) (lo, hi uint32) {
 
 func (d *dictionary) value(o uint32) string {
 	var c cursor
-	var buf, plain [128]byte
-	c.stored, c.plain = buf[:0], plain[:0]
+	var buf [128]byte
+	c.stored = buf[:0]
 	c.to(d, o)
 	return strings.Clone(c.value())
 }

@@ -114,7 +114,8 @@ func askAll(t *testing.T, s *Segment, verified bool) {
 		}
 	}
 	s.Cardinality()
-	s.Active(0, 10)
+	_, err := s.Active(0, 10)
+	check(err)
 }
 
 // FuzzOpenBytes opens anything at all.

@@ -62,7 +62,7 @@ func requireGolden(t *testing.T, file string, sets []labels.Labels) {
 	require.NoError(t, s.Verify())
 	require.Equal(t, []int64{20_000, 20_001}, s.Days())
 	require.Equal(t, len(sets), s.Len())
-	require.Equal(t, []uint32{1, 3}, s.Active(20_001, 20_001).AppendTo(nil)[:2])
+	require.Equal(t, []uint32{1, 3}, active(t, s, 20_001, 20_001).AppendTo(nil)[:2])
 	var b labels.ScratchBuilder
 	for i, want := range sets {
 		got, err := s.Labels(uint32(i), &b)

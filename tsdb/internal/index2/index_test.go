@@ -357,25 +357,32 @@ func requireNamesAndValues(t *testing.T, r *rand.Rand, v *View, sets []labels.La
 	}
 }
 
+func active(t testing.TB, s *Segment, first, last int64) *bitmap.Set {
+	t.Helper()
+	set, err := s.Active(first, last)
+	require.NoError(t, err)
+	return set
+}
+
 func TestDaysComeBack(t *testing.T) {
 	sets := randomSets(rand.New(rand.NewPCG(6, 6)), 500)
-	active := func(i int) []int64 {
-		days := []int64{20_000}
+	days := func(i int) []int64 {
+		on := []int64{20_000}
 		if i%3 == 0 {
-			days = append(days, 20_001)
+			on = append(on, 20_001)
 		}
 		if i == 17 {
-			days = append(days, 20_009)
+			on = append(on, 20_009)
 		}
-		return days
+		return on
 	}
-	s, err := Open(build(t, sets, Options{}, active), Caches{})
+	s, err := Open(build(t, sets, Options{}, days), Caches{})
 	require.NoError(t, err)
 	require.Equal(t, []int64{20_000, 20_001, 20_009}, s.Days())
-	require.Equal(t, len(sets), s.Active(20_000, 20_000).Count())
-	require.Equal(t, (len(sets)+2)/3, s.Active(20_001, 20_001).Count())
-	require.Equal(t, []uint32{17}, s.Active(20_002, 30_000).AppendTo(nil))
-	require.Nil(t, s.Active(0, 19_999))
+	require.Equal(t, len(sets), active(t, s, 20_000, 20_000).Count())
+	require.Equal(t, (len(sets)+2)/3, active(t, s, 20_001, 20_001).Count())
+	require.Equal(t, []uint32{17}, active(t, s, 20_002, 30_000).AppendTo(nil))
+	require.Nil(t, active(t, s, 0, 19_999))
 }
 
 func TestWriterRefuses(t *testing.T) {

@@ -53,6 +53,19 @@ type section struct {
 // touch says that bytes of the section are about to be read. It panics with
 // damage if they are not what was written or not there.
 func (s *section) touch(from, to uint64) {
+	if from < to && to <= uint64(len(s.b)) { // most often a page that was touched before
+		if s.pages == nil {
+			return
+		}
+		i := (s.at + from) / pageSize
+		if i == (s.at+to-1)/pageSize && s.pages.good[i/32].Load()>>(i%32)&1 != 0 {
+			return
+		}
+	}
+	s.touchPages(from, to)
+}
+
+func (s *section) touchPages(from, to uint64) {
 	if to > uint64(len(s.b)) || from > to {
 		panic(s.damaged(from, "%d bytes reach beyond %d", to-from, len(s.b)))
 	}

@@ -96,17 +96,30 @@ func (s *Segment) Days() []int64 {
 
 // Active returns the series that were active on any of the days from first to
 // last.
-func (s *Segment) Active(first, last int64) *bitmap.Set {
-	var out *bitmap.Set
+func (s *Segment) Active(first, last int64) (set *bitmap.Set, err error) {
+	defer s.caught(debug.SetPanicOnFault(true), &err)
 	for _, d := range s.days {
 		if d.day >= first && d.day <= last {
 			if d.count == int(s.n) {
-				return s.every
+				return s.every, nil
 			}
-			out = bitmap.Or(out, s.postings.set(d.off, d.count, s.n))
+			set = bitmap.Or(set, s.postings.set(d.off, d.count, s.n))
 		}
 	}
-	return out
+	return set, nil
+}
+
+// Ordinals returns the ordinals of a set that the segment returned, ascending, in
+// memory of their own.
+func (s *Segment) Ordinals(set *bitmap.Set) (out []uint32, err error) {
+	defer s.caught(debug.SetPanicOnFault(true), &err)
+	out = set.AppendTo(make([]uint32, 0, set.Count()))
+	for i, id := range out {
+		if id >= s.n || i > 0 && id <= out[i-1] {
+			return nil, s.located(corrupt(0, "series %d of %d is selected, or out of order", id, s.n))
+		}
+	}
+	return out, nil
 }
 
 func (l *segmentLabel) values() uint32                { return l.n }

@@ -86,10 +86,7 @@ func (p *Part) readIndex() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if got := uint64(crc32.Checksum(b, castagnoli)); got != p.meta.indexCRC {
-		return nil, p.corrupt(IndexFile, 0, fmt.Errorf("checksum: got %08x, want %08x", got, p.meta.indexCRC))
-	}
-	return b, nil
+	return b, p.checkIndexSum(b)
 }
 
 func (p *Part) mapIndex() (*index2.Segment, vfs.Mapping, error) {
@@ -147,26 +144,37 @@ func (p *Part) closeIndex() error {
 	return nil
 }
 
-// verifyIndex reports what is wrong with the index.
+// verifyIndex reports what is wrong with the index: damaged pages, or another
+// part's index, or else what does not add up.
 func (p *Part) verifyIndex(s *index2.Segment, report func(Problem)) error {
+	p.mu.Lock()
+	m := p.mu.mapping
+	p.mu.Unlock()
 	pages := 0
 	err := s.Guard(func() error {
 		s.EachDamage(func(err error) {
 			pages++
 			_ = p.sift(p.locate(IndexFile, err), report) // it is damage
 		})
+		if m != nil && pages == 0 {
+			return p.checkIndexSum(m.Bytes())
+		}
 		return nil
 	})
-	if err == nil && pages > 0 {
-		return nil
-	}
-	if err == nil {
+	if err == nil && pages == 0 {
 		err = s.Verify()
 	}
 	if err == nil {
 		return nil
 	}
 	return p.sift(p.locate(IndexFile, err), report)
+}
+
+func (p *Part) checkIndexSum(b []byte) error {
+	if got := uint64(crc32.Checksum(b, castagnoli)); got != p.meta.indexCRC {
+		return p.corrupt(IndexFile, 0, fmt.Errorf("checksum: got %08x, want %08x", got, p.meta.indexCRC))
+	}
+	return nil
 }
 
 // commitIndex writes the index file.

@@ -27,17 +27,16 @@ func manySeries() []testSeries {
 	return out
 }
 
-func selectOne(p *Part, name, value string) (ords []uint32, err error) {
+func selectOne(p *Part, name, value string) ([]uint32, error) {
 	seg, err := p.Index()
 	if err != nil {
 		return nil, err
 	}
-	err = seg.Guard(func() error {
-		set, err := seg.Select(labels.MustNewMatcher(labels.MatchEqual, name, value))
-		ords = set.AppendTo(nil)
-		return err
-	})
-	return ords, err
+	set, err := seg.Select(labels.MustNewMatcher(labels.MatchEqual, name, value))
+	if err != nil {
+		return nil, err
+	}
+	return seg.Ordinals(set)
 }
 
 // TestMappedIndexTellsDamage: a flipped bit is found where it is used, named with
@@ -68,6 +67,23 @@ func TestMappedIndexTellsDamage(t *testing.T) {
 		require.True(t, errors.As(err, &c), "%v", err)
 		require.Equal(t, "a/"+IndexFile, c.File)
 	}
+}
+
+// TestIndexOfAnother: a sound index that is not the part's is noticed by Verify.
+func TestIndexOfAnother(t *testing.T) {
+	fs := vfs.NewMem()
+	list := manySeries()
+	writePart(t, fs, "a", WriterOptions{}, list)
+	for i := range list {
+		list[i].lset = labels.NewBuilder(list[i].lset).Set("__name__", "n").Labels()
+	}
+	writePart(t, fs, "b", WriterOptions{}, list)
+	other, err := vfs.ReadFile(fs, "b/"+IndexFile)
+	require.NoError(t, err)
+	overwrite(t, fs, "a/"+IndexFile, other)
+	found := problems(t, fs, "a")
+	require.Len(t, found, 1)
+	require.ErrorContains(t, found[0].Cause, "checksum")
 }
 
 // TestMappedIndexIsCutOff: memory that the disk does not back any more is an
@@ -129,8 +145,13 @@ func TestMonthsKnowTheDays(t *testing.T) {
 	require.NoError(t, err)
 	first := dayStart / dayMillis
 	require.Equal(t, []int64{first, first + 1, first + 2}, seg.Days())
-	require.Equal(t, []uint32{0, 2}, seg.Active(first, first).AppendTo(nil))
-	require.Equal(t, []uint32{0, 1, 2}, seg.Active(first+1, first+2).AppendTo(nil))
+	for days, want := range map[[2]int64][]uint32{{0, 0}: {0, 2}, {1, 2}: {0, 1, 2}} {
+		set, err := seg.Active(first+days[0], first+days[1])
+		require.NoError(t, err)
+		got, err := seg.Ordinals(set)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
 	writePart(t, fs, "b", WriterOptions{}, []testSeries{at("1", 0)})
 	seg, err = openPart(t, fs, "b").Index()
 	require.NoError(t, err)
