@@ -239,8 +239,8 @@ func (h *Head) internLabelLocked(place int, name string) (*headLabel, error) {
 	}
 	l := &headLabel{name: string([]byte(name)), id: id}
 	*h.labels.room(id) = l
+	h.byName.insert(h.hashText(name), id) // before count: what is listed is found
 	h.count.Store(id + 1)
-	h.byName.insert(h.hashText(name), id)
 	return l, nil
 }
 

@@ -79,9 +79,8 @@ func (l *headViewLabel) present() *bitmap.Set {
 	return l.presence
 }
 
-func (l *headViewLabel) prefixed(prefix string) (lo, hi uint32, exact bool) {
-	return 1, l.count, prefix == ""
-}
+func (l *headViewLabel) sorted() bool                    { return false }
+func (l *headViewLabel) prefixed(string) (lo, hi uint32) { return 1, l.count }
 
 func (l *headViewLabel) scan(lo, hi uint32, f func(o uint32, value string, series int)) {
 	for o := lo; o <= hi; {

@@ -137,8 +137,7 @@ func (p *pattern) cheap(l label) bool {
 		return true
 	}
 	if p.kind == patternPrefix || p.kind == patternLonger {
-		_, _, exact := l.prefixed(p.prefix)
-		return exact
+		return l.sorted()
 	}
 	return p.kind != patternTest
 }
@@ -163,9 +162,9 @@ func (p *pattern) resolve(l label, m *labels.Matcher, after uint32) *valueSet {
 		vs.series = l.series(vs)
 		return vs
 	}
-	lo, hi, exact := l.prefixed(p.prefix)
+	lo, hi := l.prefixed(p.prefix)
 	lo, hi = max(lo, after+1), min(hi, upto)
-	if exact && p.kind != patternTest {
+	if l.sorted() && p.kind != patternTest {
 		if p.kind == patternLonger && lo <= hi && l.value(lo) == p.prefix {
 			lo++
 		}

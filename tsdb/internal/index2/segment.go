@@ -125,10 +125,7 @@ func (s *Segment) Ordinals(set *bitmap.Set) (out []uint32, err error) {
 func (l *segmentLabel) values() uint32                { return l.n }
 func (l *segmentLabel) postings(o uint32) *bitmap.Set { return l.dictionary.list(o) }
 func (l *segmentLabel) fill(dst, series []uint32)     { l.s.fill(l.number, dst, series) }
-func (l *segmentLabel) prefixed(p string) (lo, hi uint32, exact bool) {
-	lo, hi = l.dictionary.prefixed(p)
-	return lo, hi, true
-}
+func (l *segmentLabel) sorted() bool                  { return true }
 
 // present keeps the set for the next who asks.
 func (l *segmentLabel) present() *bitmap.Set {

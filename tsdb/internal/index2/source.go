@@ -23,9 +23,10 @@ type label interface {
 	present() *bitmap.Set
 	find(value string) uint32 // 0 if there is none
 	value(ordinal uint32) string
-	// prefixed returns a range of ordinals that holds all values with a prefix;
-	// exact says that it holds no others and that they are sorted.
-	prefixed(prefix string) (lo, hi uint32, exact bool)
+	sorted() bool // ordinals have the order of values
+	// prefixed returns a range of ordinals that holds all values with a prefix,
+	// and no others if they are sorted.
+	prefixed(prefix string) (lo, hi uint32)
 	// scan calls f for the ordinals from lo to hi; a value is valid in the call.
 	scan(lo, hi uint32, f func(ordinal uint32, value string, series int))
 	// series returns how many series have one of the values: of a head perhaps
