@@ -31,7 +31,7 @@ type dictionary struct {
 	n        uint32  // values: ordinals 1 to n
 	limit    uint32  // series
 	template *template
-	single   bool // each value has one series
+	single   bool                   // each value has one series
 	last     atomic.Pointer[string] // value n, once a search needed it
 	absent   atomic.Uint32
 	known    atomic.Pointer[filter]

@@ -39,6 +39,7 @@ type Writer struct {
 	labels   []*writerLabel
 	n        uint32
 	previous labels.Labels
+	places   []uint32 // by place in the label set before, the label
 	rows     writerRows
 	blocks   []writerBlock
 	memory   []byte // of blocks, without Scratch
@@ -53,6 +54,7 @@ type writerLabel struct {
 	values map[string]uint32
 	list   []string
 	rank   []uint32 // ordinal by number, once values are sorted
+	last   uint32   // number of the value seen last, 0 before
 }
 
 // writerBlock is a finished row group.
@@ -104,7 +106,11 @@ func (w *Writer) Add(lset labels.Labels, days ...int64) (uint32, error) {
 		w.names, w.days = map[string]uint32{}, map[int64]*bitmap.Builder{}
 	}
 	w.rows.begin(w, lset)
-	lset.Range(func(l labels.Label) { w.rows.set(w.number(l)) })
+	place := 0
+	lset.Range(func(l labels.Label) {
+		w.rows.set(w.number(place, l))
+		place++
+	})
 	w.rows.end()
 	w.n++
 	w.previous = lset.Copy()
@@ -133,16 +139,21 @@ func (w *Writer) Active(day int64) error {
 // Compress sets Options.Compress before WriteTo: when the size is known.
 func (w *Writer) Compress(on bool) { w.options.Compress = on }
 
-// number returns the numbers of a label's name and value.
-func (w *Writer) number(l labels.Label) (name, value uint32) {
-	i, ok := w.names[l.Name]
-	if !ok {
-		i = uint32(len(w.labels))
-		name := string([]byte(l.Name))
-		w.names[name] = i
-		w.labels = append(w.labels, &writerLabel{name: name, values: map[string]uint32{}})
+// number returns the numbers of a label's name and value: mostly the name that
+// stood in its place in the series before, and often the value too.
+func (w *Writer) number(place int, l labels.Label) (name, value uint32) {
+	if place == len(w.places) {
+		w.places = append(w.places, 0)
+	}
+	i := w.places[place]
+	if int(i) >= len(w.labels) || w.labels[i].name != l.Name {
+		i = w.nameNumber(l.Name)
+		w.places[place] = i
 	}
 	n := w.labels[i]
+	if n.last != 0 && n.list[n.last-1] == l.Value {
+		return i, n.last
+	}
 	v, ok := n.values[l.Value]
 	if !ok {
 		text := string([]byte(l.Value))
@@ -150,7 +161,19 @@ func (w *Writer) number(l labels.Label) (name, value uint32) {
 		v = uint32(len(n.list))
 		n.values[text] = v
 	}
+	n.last = v
 	return i, v
+}
+
+func (w *Writer) nameNumber(name string) uint32 {
+	i, ok := w.names[name]
+	if !ok {
+		i = uint32(len(w.labels))
+		name = string([]byte(name))
+		w.names[name] = i
+		w.labels = append(w.labels, &writerLabel{name: name, values: map[string]uint32{}})
+	}
+	return i
 }
 
 // WriteTo writes the segment of all series added. The writer can do nothing else
