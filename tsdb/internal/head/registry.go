@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/mem"
 )
@@ -25,8 +26,8 @@ type catalog struct {
 	view  atomic.Pointer[index2.View] // the last one that labels were asked of
 }
 
-func newCatalog() *catalog {
-	c := &catalog{index: index2.NewHead(index2.Caches{})}
+func newCatalog(index *index2.Head) *catalog {
+	c := &catalog{index: index}
 	c.refs = mem.NewRecords[atomic.Uint64](mem.Options{})
 	runtime.AddCleanup(c, func(r *mem.Records[atomic.Uint64]) { r.Release() }, c.refs)
 	return c
@@ -75,7 +76,7 @@ type registry struct {
 func newRegistry() *registry {
 	r := &registry{slots: mem.NewRecords[slot](mem.Options{})}
 	runtime.AddCleanup(r, func(s *mem.Records[slot]) { s.Release() }, r.slots)
-	r.catalog.Store(newCatalog())
+	r.catalog.Store(newCatalog(index2.NewHead(index2.Caches{})))
 	return r
 }
 
@@ -225,19 +226,20 @@ func (r *registry) compact() error {
 	if dropped < minDropped || dropped*4 < old.index.Len() {
 		return nil
 	}
-	next := newCatalog()
-	view := old.index.View()
-	b := labels.NewScratchBuilder(16)
-	for ordinal := range uint32(view.Len()) {
-		ref := old.at(ordinal)
-		if ref == 0 {
-			continue
+	var kept bitmap.Builder
+	for ordinal := range uint32(old.index.Len()) {
+		if old.at(ordinal) != 0 {
+			kept.Add(ordinal)
 		}
-		now, err := next.add(labelsOf(view, ordinal, &b))
-		if err != nil {
-			return fmt.Errorf("compact index of head: %w", err)
-		}
-		next.refs.At(now).Store(uint64(ref))
+	}
+	survivors := kept.Set()
+	index, err := index2.NewHeadFrom(old.index, survivors)
+	if err != nil {
+		return fmt.Errorf("compact index of head: %w", err)
+	}
+	next := newCatalog(index)
+	for _, ordinal := range survivors.AppendTo(nil) {
+		next.refs.At(next.refs.Add()).Store(uint64(old.at(ordinal)))
 	}
 	for ordinal := range uint32(next.index.Len()) {
 		r.slot(next.at(ordinal).Slot()).ordinal.Store(ordinal)
