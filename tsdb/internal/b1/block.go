@@ -367,7 +367,7 @@ func floats[T codec.Lane](b *Block, dst []float64, scratch []T, i int) bool {
 		end := min(from+h.mini(), h.Count)
 		n := min(end, j) - i
 		if i == from && j >= from+2*h.mini() && h.Layout == LayoutMinis && h.Domain == codec.Decimals10 {
-			handled, ok := decimals2[T](b, dst[:2*h.mini()], k)
+			handled, ok := b.decimals2(dst[:2*h.mini()], k)
 			if !ok {
 				return false
 			}
@@ -411,16 +411,23 @@ func (b *Block) useTable(n int) {
 	b.tens.Fill(h.Min, int(h.Max-h.Min)+1, h.Scale)
 }
 
+// sayTens says what q stands for.
+func (b *Block) sayTens() codec.Tens {
+	h := &b.h
+	small := max(h.Max, -h.Min) < maxMantissa-h.Divisor
+	return codec.Tens{Divisor: h.Divisor, Base: h.Base, Scale: h.Scale, Small: small, Table: b.table}
+}
+
 // decimals2 fills dst with the values of the whole mini-blocks k and k+1, if that
 // can be done at once.
-func decimals2[T codec.Lane](b *Block, dst []float64, k int) (handled, ok bool) {
+func (b *Block) decimals2(dst []float64, k int) (handled, ok bool) {
 	h := &b.h
-	tens := codec.Tens{Divisor: h.Divisor, Base: h.Base, Scale: h.Scale, Table: b.table}
+	tens := b.sayTens()
 	if !h.Params.Joint(&tens) {
 		return false, true
 	}
 	n := h.mini()
-	return true, codec.DecodeDecimals2(dst[:n], dst[n:], &h.Params, T(b.dir.at(dirStart, k)), T(b.dir.at(dirStart, k+1)),
+	return true, codec.DecodeDecimals2(dst[:n], dst[n:], &h.Params, b.dir.at(dirStart, k), b.dir.at(dirStart, k+1),
 		b.data[b.offsets[k]:], b.data[b.offsets[k+1]:], &tens, &b.scratch, &b.scratch2)
 }
 
@@ -433,10 +440,10 @@ func decimals[T codec.Lane](b *Block, dst []float64, q []T, k, skip int) bool {
 		codec.Decimals(dst, q[skip:], 1, 0, h.Scale)
 		return ok
 	}
-	tens := codec.Tens{Divisor: h.Divisor, Base: h.Base, Scale: h.Scale, Table: b.table}
+	tens := b.sayTens()
 	if skip == 0 && h.Params.Joint(&tens) {
 		total := min(h.mini(), h.Count-k<<h.MiniLog)
-		return codec.DecodeDecimals(dst, total, &h.Params, T(b.dir.at(dirStart, k)), b.data[b.offsets[k]:], &tens, &b.scratch)
+		return codec.DecodeDecimals(dst, total, &h.Params, b.dir.at(dirStart, k), b.data[b.offsets[k]:], &tens, &b.scratch)
 	}
 	_, ok := decodeQ(b, q, k, false)
 	codec.Decimals(dst, q[skip:], h.Divisor, h.Base, h.Scale)

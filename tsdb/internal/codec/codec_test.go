@@ -129,6 +129,37 @@ func TestStreams(t *testing.T) {
 	}
 }
 
+// TestDecimals decodes streams straight to doubles and by way of integers.
+func TestDecimals(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var c Coder
+	var s, s2 Scratch
+	for range 3000 {
+		shift := uint8(r.IntN(maxJoin + 1))
+		p := Params{Codec: Huff, Order: 1, Table: uint8(r.IntN(singleTables)) + pairBase*uint8(r.IntN(2)), Shift: shift, Centre: r.Int64N(200) - 100}
+		tens := []Tens{{Divisor: 1}, {Divisor: 4096, Base: 77}, {Divisor: 1, Scale: 2}, {Divisor: 10, Base: 3, Scale: 3}}[r.IntN(4)]
+		if tens.Small = true; shift == 0 {
+			p.Centre, tens = 0, Tens{Divisor: 1, Scale: uint8(r.IntN(3)), Small: true}
+		}
+		require.True(t, p.Joint(&tens))
+		n := 1 + r.IntN(1<<r.IntN(13))
+		var v [2][]int64
+		var streams [2][]byte
+		var want, got [2][]float64
+		for k := range v {
+			v[k] = walkOf(r, n, float64(int(1)<<shift)*[]float64{0.5, 1, 2, 9, 3000}[r.IntN(5)])
+			streams[k] = append(c.Append(nil, &p, v[k]), make([]byte, r.IntN(20))...)
+			want[k], got[k] = make([]float64, n), make([]float64, n)
+			Decimals(want[k], v[k], tens.Divisor, tens.Base, tens.Scale)
+		}
+		require.True(t, DecodeDecimals(got[0], n, &p, v[0][0], streams[0], &tens, &s))
+		require.Equal(t, want[0], got[0], "%+v %+v", p, tens)
+		clear(got[0])
+		require.True(t, DecodeDecimals2(got[0], got[1], &p, v[0][0], v[1][0], streams[0], streams[1], &tens, &s, &s2))
+		require.Equal(t, want, got, "%+v %+v", p, tens)
+	}
+}
+
 // TestTablesComplete holds every code to be complete: any bits decode.
 func TestTablesComplete(t *testing.T) {
 	n := 0

@@ -79,6 +79,11 @@ func FuzzDecode(f *testing.F) {
 		if tens.Divisor == 1 {
 			tens.Base = 0
 		}
+		tens.Small = true
+		for _, q := range v {
+			m := q*tens.Divisor + tens.Base
+			tens.Small = tens.Small && max(q, -q) < maxMantissa/4 && max(m, -m) < maxMantissa-tens.Divisor && q > math.MinInt64
+		}
 		if !p.Joint(&tens) {
 			return
 		}

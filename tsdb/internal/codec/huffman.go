@@ -48,11 +48,28 @@ func (s *Scratch) sumsAt(at uint) uint64 {
 }
 
 // run decodes up to n <= laneRun symbols, of which those before byte at of the
-// lanes are there, from bit pos of src on. It stops early at a word it does not
-// know at a glance, and, with exact set, near the n-th symbol; otherwise it may
-// go some words too far, and end tells nothing. Bits behind the end of src are
-// zero.
+// lanes are there, from bit pos of src on. It stops early at a word it cannot
+// decode, or whose symbols do not fit lanes, and, with exact set, near the n-th
+// symbol; otherwise it may go some words too far, and end tells nothing. Bits
+// behind the end of src are zero.
 func (s *Scratch) run(at uint, n int, src []byte, pos uint, t *table, exact bool) (got int, end uint) {
+	for {
+		var known bool
+		at, pos, known = s.glance(at, n, src, pos, t, exact)
+		if known {
+			return min(int(at/2), n), pos
+		}
+		next, end := s.putWord(at, src, pos, t)
+		if next == at || exact && int(next) > 2*n {
+			return int(at / 2), pos
+		}
+		at, pos = next, end
+	}
+}
+
+// glance is run by look-ups alone; known is false if a word they do not know made
+// it stop.
+func (s *Scratch) glance(at uint, n int, src []byte, pos uint, t *table, exact bool) (next, end uint, known bool) {
 	limit := n
 	if exact {
 		limit = n - laneSlack + 1
@@ -89,13 +106,63 @@ func (s *Scratch) run(at uint, n int, src []byte, pos uint, t *table, exact bool
 		at += step >> 8
 		pos += step & 0xff
 	}
-	return min(int(at/2), n), pos
+	return at, pos, int(at) >= 2*n || step>>8 != 0
+}
+
+// Between these running sums may be behind a word that is escaped: all symbols of
+// a run together do not take them out of a lane then.
+const (
+	laneLow  = 8 * laneRun
+	laneHigh = 1<<16 - laneLow
+)
+
+// putWord stores the symbols of the word at pos behind those before byte at; next
+// is at if that cannot be done.
+func (s *Scratch) putWord(at uint, src []byte, pos uint, t *table) (next, end uint) {
+	a, b, end, ok := oneWord(src, pos, t)
+	sum := int64(s.sumsAt(at) & 0xffff)
+	fits := func(x int64) bool { return x > -1<<16 && x < 1<<16 && sum+x >= laneLow && sum+x < laneHigh }
+	if !ok || !fits(a) {
+		return at, pos
+	}
+	sum += a
+	if t.width == 1 {
+		s.put(at, uint64(sum))
+		return at + 2, end
+	}
+	if !fits(b) {
+		return at, pos
+	}
+	s.put(at, uint64(sum)|uint64(sum+b)<<16)
+	return at + 4, end
 }
 
 // run2 begins to run two streams of the same table at a time, which hides the
 // time that look-ups take. It tells how far it came, for run to go on with.
 func run2(s1, s2 *Scratch, n int, src1, src2 []byte, pos1, pos2 uint, t *table) (at1, end1, at2, end2 uint) {
-	acc1, acc2, step1, step2 := s1.sumsAt(0), s2.sumsAt(0), uint(2<<8), uint(2<<8)
+	for {
+		var first, second bool
+		at1, pos1, at2, pos2, first, second = glance2(s1, s2, n, src1, src2, at1, pos1, at2, pos2, t)
+		if first && second {
+			return at1, pos1, at2, pos2
+		}
+		before1, before2 := at1, at2
+		if !first {
+			at1, pos1 = s1.putWord(at1, src1, pos1, t)
+		}
+		if !second {
+			at2, pos2 = s2.putWord(at2, src2, pos2, t)
+		}
+		if at1 == before1 && at2 == before2 {
+			return at1, pos1, at2, pos2
+		}
+	}
+}
+
+// glance2 is run2 by look-ups alone; known1 or known2 is false if a word they do
+// not know made it stop.
+func glance2(s1, s2 *Scratch, n int, src1, src2 []byte, at1, pos1, at2, pos2 uint, t *table) (next1, end1, next2, end2 uint, known1, known2 bool) {
+	acc1, acc2, step1, step2 := s1.sumsAt(at1), s2.sumsAt(at2), uint(2<<8), uint(2<<8)
 	for int(max(at1, at2)) < 2*n && step1>>8 != 0 && step2>>8 != 0 && pos1>>3+8 <= uint(len(src1)) && pos2>>3+8 <= uint(len(src2)) {
 		x1 := binary.LittleEndian.Uint64(src1[pos1>>3:]) >> (pos1 & 7)
 		x2 := binary.LittleEndian.Uint64(src2[pos2>>3:]) >> (pos2 & 7)
@@ -133,7 +200,8 @@ func run2(s1, s2 *Scratch, n int, src1, src2 []byte, pos1, pos2 uint, t *table) 
 		at1, pos1 = at1+(taken1>>8), pos1+(taken1&0xff)
 		at2, pos2 = at2+(taken2>>8), pos2+(taken2&0xff)
 	}
-	return at1, pos1, at2, pos2
+	done := int(max(at1, at2)) >= 2*n
+	return at1, pos1, at2, pos2, done || step1>>8 != 0, done || step2>>8 != 0
 }
 
 // oneWord decodes the code word at pos, escape or not, to t.width symbols.
@@ -272,22 +340,12 @@ func joinSums[T Lane](dst []T, s *Scratch, shift uint, centre, cur T, src []byte
 	mask := maskOf(shift)
 	cur -= T(laneBias) << (shift & 63)
 	lanes := s.lanes[:2*len(dst)]
-	i := 0
-	if shift <= 14 {
-		for ; i+4 <= len(dst) && pos>>3+8 <= uint(len(src)); i += 4 {
-			x := binary.LittleEndian.Uint64(src[pos>>3:]) >> (pos & 7)
-			d, sum := (*[4]T)(dst[i:]), binary.LittleEndian.Uint64(lanes[2*i:])
-			cur0 := cur + centre + T(x&mask)
-			cur1 := cur0 + centre + T(x>>(shift&63)&mask)
-			cur2 := cur1 + centre + T(x>>(2*shift&63)&mask)
-			cur = cur2 + centre + T(x>>(3*shift&63)&mask)
-			d[0] = T(uint16(sum))<<(shift&31) + cur0
-			d[1] = T(uint16(sum>>16))<<(shift&31) + cur1
-			d[2] = T(uint16(sum>>32))<<(shift&31) + cur2
-			d[3] = T(sum>>48)<<(shift&31) + cur
-			pos += 4 * shift
-		}
+	if pos&7 == 0 && shift <= byteJoin && pos>>3 <= uint(len(src)) {
+		var done int
+		done, cur = joinBytes(dst, lanes, src[pos>>3:], shift, centre, cur)
+		dst, lanes, pos = dst[done:], lanes[2*done:], pos+uint(done)*shift
 	}
+	i := 0
 	for ; i < len(dst) && pos>>3+8 <= uint(len(src)); i++ {
 		cur += T(binary.LittleEndian.Uint64(src[pos>>3:])>>(pos&7)&mask) + centre
 		dst[i] = T(binary.LittleEndian.Uint16(lanes[2*i:]))<<(shift&63) + cur
@@ -366,37 +424,6 @@ func plainDecimals(dst []float64, s *Scratch, cur int64, tens *Tens) {
 	}
 }
 
-// joinDecimals is joinSums to doubles; it returns the last number.
-func joinDecimals[T Lane](dst []float64, s *Scratch, shift uint, centre, cur T, src []byte, pos uint, tens *Tens) T {
-	mask, divisor, base, power := maskOf(shift), T(tens.Divisor), T(tens.Base), pow10[tens.Scale]
-	cur -= T(laneBias) << (shift & 31)
-	lanes := s.lanes[:2*len(dst)]
-	i, exact := 0, tens.Scale == 0
-	for ; i+4 <= len(dst) && pos>>3+8 <= uint(len(src)); i += 4 {
-		x := binary.LittleEndian.Uint64(src[pos>>3:]) >> (pos & 7)
-		d, sum := (*[4]float64)(dst[i:]), binary.LittleEndian.Uint64(lanes[2*i:])
-		cur0 := cur + centre + T(x&mask)
-		cur1 := cur0 + centre + T(x>>(shift&63)&mask)
-		cur2 := cur1 + centre + T(x>>(2*shift&63)&mask)
-		cur = cur2 + centre + T(x>>(3*shift&63)&mask)
-		f0 := float64((T(uint16(sum))<<(shift&31)+cur0)*divisor + base)
-		f1 := float64((T(uint16(sum>>16))<<(shift&31)+cur1)*divisor + base)
-		f2 := float64((T(uint16(sum>>32))<<(shift&31)+cur2)*divisor + base)
-		f3 := float64((T(sum>>48)<<(shift&31)+cur)*divisor + base)
-		if pos += 4 * shift; exact {
-			d[0], d[1], d[2], d[3] = f0, f1, f2, f3
-			continue
-		}
-		d[0], d[1], d[2], d[3] = f0/power, f1/power, f2/power, f3/power
-	}
-	for ; i < len(dst); i++ {
-		cur += T(window(src, pos)&mask) + centre
-		dst[i] = float64((T(binary.LittleEndian.Uint16(lanes[2*i:]))<<(shift&31)+cur)*divisor+base) / power
-		pos += shift
-	}
-	return T(binary.LittleEndian.Uint16(lanes[2*len(dst)-2:]))<<(shift&31) + cur
-}
-
 // plainLookups is plainDecimals by table. Numbers that are not in it, of damaged
 // streams, yield others.
 func plainLookups(dst []float64, s *Scratch, cur int64, table *DecimalTable) {
@@ -421,6 +448,14 @@ func plainNears(dst []float64, m []int64, s *Scratch, cur int64, power float64) 
 	cur -= laneBias
 	lanes := s.lanes[:2*len(dst)]
 	m = m[:len(dst)]
+	for len(dst) >= 4 && len(m) >= 4 && len(lanes) >= 8 {
+		d, q, x := (*[4]float64)(dst), (*[4]int64)(m), binary.LittleEndian.Uint64(lanes)
+		d[0] = math.Float64frombits(math.Float64bits(float64(q[0])/power) + uint64(cur) + uint64(uint16(x)))
+		d[1] = math.Float64frombits(math.Float64bits(float64(q[1])/power) + uint64(cur) + uint64(uint16(x>>16)))
+		d[2] = math.Float64frombits(math.Float64bits(float64(q[2])/power) + uint64(cur) + uint64(uint16(x>>32)))
+		d[3] = math.Float64frombits(math.Float64bits(float64(q[3])/power) + uint64(cur) + x>>48)
+		dst, m, lanes = dst[4:], m[4:], lanes[8:]
+	}
 	for i := range dst {
 		u := uint64(cur) + uint64(binary.LittleEndian.Uint16(lanes[2*i:]))
 		dst[i] = math.Float64frombits(math.Float64bits(float64(m[i])/power) + u)

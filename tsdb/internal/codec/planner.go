@@ -6,7 +6,7 @@ import (
 
 // packBonus says how much larger, in 1/1024, a column may be packed than in the
 // smallest other form: packed ones decode in half the time.
-const packBonus = 1024 + 20
+const packBonus = 1024 + 8
 
 // Of long columns pieces are looked at, of so many numbers together.
 const (

@@ -20,7 +20,7 @@ type tableCosts struct {
 	few     [symbols + 1][fewGroups]uint64 // of fewTables
 	pairs   [singleTables][pairKinds]uint8 // without what the halves that are no symbols take
 	// slow is what decoding a symbol is worth, in 2^-16 bits: nothing at
-	// lookupEmit symbols a look-up, a sixteenth of a bit at half of that.
+	// lookupEmit symbols a look-up, an eighth of a bit at half of that.
 	slow [Tables]int
 }
 
@@ -46,9 +46,20 @@ var costsOfTables = sync.OnceValue(func() *tableCosts {
 	return c
 })
 
+// missLookups is how many look-ups a word that a look-up does not know takes.
+const missLookups = 24
+
+// slowness is that of a table of words of width symbols: look-ups for each symbol,
+// those that have to be made for words they do not know among them.
 func slowness(lengths []byte, width int) int {
-	p := pace(lengths, width)
-	return (lookupEmit*lookupSize - p) << 12 / max(p, 1)
+	missing := lookupSize
+	for _, l := range lengths[:len(lengths)-1] {
+		if l > 0 && l <= lookupBits {
+			missing -= 1 << (lookupBits - l)
+		}
+	}
+	emitted := pace(lengths, width) + missing*width
+	return (lookupEmit*(lookupSize+missLookups*missing) - emitted) << 12 / emitted
 }
 
 // pace is how many symbols all entries of a lookup have together: how fast a

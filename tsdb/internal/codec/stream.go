@@ -153,24 +153,26 @@ func (t *DecimalTable) Fill(low int64, n int, scale uint8) {
 type Tens struct {
 	Divisor, Base int64
 	Scale         uint8
+	Small         bool          // no mantissa is 2^53 - Divisor from zero, or further
 	Table         *DecimalTable // of all that the stream holds, or nil
 }
 
 // Joint tells whether DecodeDecimals and DecodeDecimals2 can be called: in one
 // pass over the code and one over what it yields they make doubles of the
-// commonest streams. For others there are Decode and Decimals.
+// commonest streams. For others there are Decode and Decimals. Numbers that are
+// not Small, of damaged streams, yield others.
 func (p *Params) Joint(tens *Tens) bool {
-	return p.Codec == Huff && p.Order == 1 && (p.plain() && tens.Divisor == 1 || p.Shift > 0 && p.Shift <= maxJoin)
+	return p.Codec == Huff && p.Order == 1 && tens.Small && (p.plain() && tens.Divisor == 1 || p.Shift > 0 && p.Shift <= maxJoin)
 }
 
 // DecodeDecimals is Decode, of any number of the total, to doubles.
-func DecodeDecimals[T Lane](dst []float64, total int, p *Params, start T, src []byte, tens *Tens, s *Scratch) bool {
+func DecodeDecimals(dst []float64, total int, p *Params, start int64, src []byte, tens *Tens, s *Scratch) bool {
 	return decimalsFrom(dst, 0, uint(p.Shift)*uint(total-1), total, p, start, src, tens, s)
 }
 
 // DecodeDecimals2 is DecodeDecimals for two streams of as many numbers, which
 // takes less than one after the other. s1 and s2 are different.
-func DecodeDecimals2[T Lane](dst1, dst2 []float64, p *Params, start1, start2 T, src1, src2 []byte, tens *Tens, s1, s2 *Scratch) bool {
+func DecodeDecimals2(dst1, dst2 []float64, p *Params, start1, start2 int64, src1, src2 []byte, tens *Tens, s1, s2 *Scratch) bool {
 	n := len(dst1)
 	pos := uint(p.Shift) * uint(n-1)
 	var at1, at2 uint
@@ -183,34 +185,37 @@ func DecodeDecimals2[T Lane](dst1, dst2 []float64, p *Params, start1, start2 T, 
 
 // decimalsFrom is DecodeDecimals with the symbols before byte at of the lanes
 // there already and pos behind them.
-func decimalsFrom[T Lane](dst []float64, at, pos uint, total int, p *Params, start T, src []byte, tens *Tens, s *Scratch) bool {
+func decimalsFrom(dst []float64, at, pos uint, total int, p *Params, start int64, src []byte, tens *Tens, s *Scratch) bool {
+	t := tables[p.Table]()
 	if p.Shift == 0 {
-		return plainStream(dst, at, pos, tables[p.Table](), int64(start), src, tens, s)
+		return plainStream(dst, at, pos, t, start, src, tens, s)
 	}
-	h := huffState[T]{p: p, t: tables[p.Table](), src: src, cur: start}
 	if uint(p.Shift)*uint(total-1) > uint(len(src))*8 {
 		return false
 	}
-	dst[0] = tens.value(int64(start))
+	j, low, cur := newJoint(p, tens), uint(0), start
+	dst[0] = tens.value(cur)
 	for dst = dst[1:]; len(dst) > 0; at = 0 {
 		n := min(len(dst), laneRun)
 		var got int
-		if got, pos = s.run(at, n, src, pos, h.t, n < len(dst)); got > 0 {
-			h.cur = joinDecimals(dst[:got], s, uint(p.Shift), T(p.Centre), h.cur, src, h.low, tens)
-			h.low += uint(p.Shift) * uint(got)
+		if got, pos = s.run(at, n, src, pos, t, n < len(dst)); got > 0 {
+			cur = j.decimals(dst[:got], s, cur, src, low)
+			low += j.shift * uint(got)
 			dst = dst[got:]
 		}
 		if got == n {
 			continue
 		}
-		a, b, end, ok := oneWord(src, pos, h.t)
+		a, b, end, ok := oneWord(src, pos, t)
 		if !ok {
 			return false
 		}
 		pos = end
-		dst[0] = tens.value(int64(h.next(a)))
-		if dst = dst[1:]; h.t.width == 2 && len(dst) > 0 {
-			dst[0] = tens.value(int64(h.next(b)))
+		pair := [2]int64{a, b}
+		for _, symbol := range pair[:min(t.width, len(dst))] {
+			cur += j.step + symbol<<(j.shift&31) + int64(window(src, low)&maskOf(j.shift))
+			low += j.shift
+			dst[0] = tens.value(cur)
 			dst = dst[1:]
 		}
 	}

@@ -57,6 +57,7 @@ type table struct {
 	first  [maxCode + 2]uint32 // first code of a length
 	offset [maxCode + 2]uint32 // where its words begin in sorted
 	count  [maxCode + 2]uint32
+	limit  [maxCode + 2]uint32 // what all codes of a length and shorter are below, as the first bits of maxCode
 	sorted []uint16
 }
 
@@ -107,6 +108,7 @@ func newTable(lengths []byte) *table {
 			t.count[n]++
 			t.sorted = append(t.sorted, uint16(w))
 		}
+		t.limit[n] = (t.first[n] + t.count[n]) << (maxCode - n)
 	}
 	for x := range t.lookup {
 		t.lookup[x], t.step[x] = t.entry(uint64(x))
@@ -116,12 +118,10 @@ func newTable(lengths []byte) *table {
 
 // word decodes the code word at the start of x; length is 0 if there is none.
 func (t *table) word(x uint64) (word int, length uint) {
-	code := uint32(0)
+	code := uint32(bits.Reverse16(uint16(x)))
 	for n := uint(1); n <= maxCode; n++ {
-		code = code<<1 | uint32(x&1)
-		x >>= 1
-		if d := code - t.first[n]; d < t.count[n] {
-			return int(t.sorted[t.offset[n]+d]), n
+		if code < t.limit[n] {
+			return int(t.sorted[t.offset[n]+code>>(maxCode-n)-t.first[n]]), n
 		}
 	}
 	return 0, 0
