@@ -33,7 +33,9 @@ func (e *Encoder) appendMinis(dst []byte, h *Header, v *codec.Values) []byte {
 			e.stream = e.coder.Append(e.stream, &ulps, u)
 			e.dir[dirSecond][k] = int64(len(e.stream) - first)
 		}
-		e.dir.fill(h, k, e.q[from:to], u)
+		if !h.oneMini() {
+			e.dir.fill(h, k, e.q[from:to], u)
+		}
 		e.dir[dirLength][k] = int64(len(e.stream) - before)
 	}
 	if !h.oneMini() {

@@ -169,13 +169,16 @@ func appendDifferences(dst, v []int64) []int64 {
 	return dst
 }
 
-// median is that of up to 65 of the numbers: one of them.
-func (pl *Planner) median(d []int64) int64 {
+// median is that of up to 64 of the numbers: one of them.
+func (pl *Planner) median(d []int64) int64 { return pl.medianOf(d, 64) }
+
+// medianOf is the median of up to most of the numbers.
+func (pl *Planner) medianOf(d []int64, most int) int64 {
 	if len(d) == 0 {
 		return 0
 	}
 	s := pl.sorted[:0]
-	step := max(1, len(d)/64)
+	step := (len(d) + most - 1) / most
 	for i := step / 2; i < len(d); i += step {
 		s = append(s, d[i])
 	}

@@ -125,6 +125,9 @@ func (pl *Planner) codecs(p Params, d []int64, per int) {
 		n := min(per, len(rest))
 		size += 8 * planPack(rest[:n]).bytes
 		rest = rest[n:]
+		if done := len(d) - len(rest); size*len(d) > pl.bits*done*5/4 {
+			return // it will not come near
+		}
 	}
 	if size*1024 <= pl.bits*packBonus {
 		p.Codec, p.Centre = Pack, 0

@@ -62,13 +62,14 @@ func (c *TimesCoder) Append(dst []byte, times []int64) (out []byte, form TimesFo
 	return append(dst, c.plain...), TimesJitter, step
 }
 
-// step is the median of a sample of the distances.
+// step is the median of a sample of the distances, large enough to find the step
+// behind some jitter.
 func (c *TimesCoder) step(times []int64) int64 {
 	c.other = c.other[:0]
 	for i := 1; i < len(times); i++ {
 		c.other = append(c.other, times[i]-times[i-1])
 	}
-	return c.columns.planner.median(c.other)
+	return c.columns.planner.medianOf(c.other, 512)
 }
 
 // holes fills c.holed, if times have holes and not too many.
