@@ -7,6 +7,8 @@
 //
 //	headers   statistics, place and parameters of up to 128 blocks, column by
 //	          column; enough to skip a block or to answer for the whole of it
+//	          small payloads may share a checksum: Header.Place tells what has
+//	          to be read to believe one
 //	payload   exceptions, directory, mini-blocks; read when a range of samples
 //	          cuts the block or values are wanted
 //
