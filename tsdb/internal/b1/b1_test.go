@@ -103,6 +103,54 @@ func requireMantissas(t *testing.T, b *Block, v []float64, i, n int) {
 	}
 }
 
+// TestIntegerSpans encodes spans that come as integers, decimals or not, and
+// compares with what the same values as doubles make.
+func TestIntegerSpans(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	e := NewEncoder(Options{})
+	for range 400 {
+		n := 1 + r.IntN(1<<r.IntN(13))
+		s := gridSpan(nil)
+		s.Count, s.Scale = n, uint8(r.IntN(4))
+		if r.IntN(10) == 0 {
+			s.Scale = uint8(r.IntN(codec.MaxScale + 1))
+		}
+		m, step, limit := r.Int64N(1000), 1+r.IntN(1<<r.IntN(40)), int64(1)<<(20+r.IntN(44))
+		for range n {
+			if m += int64(r.IntN(2*step) - step); r.IntN(200) == 0 || m >= limit || m <= -limit {
+				m = r.Int64N(10)
+			}
+			s.Ints64 = append(s.Ints64, m)
+		}
+		if limit < 1<<31 && r.IntN(2) == 0 {
+			for _, m := range s.Ints64 {
+				s.Ints32 = append(s.Ints32, int32(m))
+			}
+			s.Ints64 = nil
+		}
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = s.Float(i)
+		}
+		b, _ := encoded(t, e, s)
+		got := make([]float64, n)
+		require.NoError(t, b.Floats(got, 0))
+		requireBits(t, v, got)
+		other, _ := encoded(t, e, gridSpan(v))
+		one, two := *b.Header(), *other.Header()
+		require.Equal(t, two.Resets, one.Resets)
+		require.Equal(t, two.ResetAt, one.ResetAt)
+		require.Equal(t, two.Flags&FlagMonotonic, one.Flags&FlagMonotonic)
+		for op := block.StatCount; op <= block.StatLast; op++ {
+			if want, ok := two.Stat(op); ok && op != block.StatSum {
+				x, ok := one.Stat(op)
+				require.True(t, ok)
+				require.Equal(t, math.Float64bits(want), math.Float64bits(x))
+			}
+		}
+	}
+}
+
 // TestLinesOfMinis encodes what is a line within each mini-block only.
 func TestLinesOfMinis(t *testing.T) {
 	e := NewEncoder(Options{})
@@ -326,6 +374,7 @@ func TestInput(t *testing.T) {
 	f(&block.Span{Kind: block.KindFloat, Count: 2, Times: []int64{2, 2}, Floats: []float64{1, 2}})
 	f(&block.Span{Kind: 9, Count: 1, Floats: []float64{1}})
 	f(gridSpan(make([]float64, MaxSamples+1)))
+	f(&block.Span{Kind: block.KindFloat, Count: 1, Ints64: []int64{1}, Scale: codec.MaxScale + 1})
 }
 
 // TestPages packs many headers and reads them back.

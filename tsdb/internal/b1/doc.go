@@ -6,7 +6,7 @@
 // payload. Blocks are written once by an Encoder and then only read:
 //
 //	headers   statistics, place and parameters of up to 128 blocks, column by
-//	          column; enough to skip a block or to answer for the whole of it
+//	          column; enough to skip a block or to answer for the whole of it;
 //	          small payloads may share a checksum: Header.Place tells what has
 //	          to be read to believe one
 //	payload   exceptions, directory, mini-blocks; read when a range of samples

@@ -113,6 +113,9 @@ func checkSpan(s *block.Span) error {
 	case s.Times != nil && !codec.Ascending(s.Times), s.Times == nil && !gridAscends(s.Start, s.Step, s.Count):
 		return errNotAscending
 	}
+	if s.Scale > codec.MaxScale {
+		return fmt.Errorf("scale %d, want %d at most", s.Scale, codec.MaxScale)
+	}
 	n := -1
 	switch s.Kind {
 	case block.KindHistogram:

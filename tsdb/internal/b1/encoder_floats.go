@@ -69,9 +69,6 @@ func (e *Encoder) decimals(s *block.Span) *codec.Values {
 		}
 		return nil
 	}
-	if s.Scale > codec.MaxScale {
-		return nil
-	}
 	ints := s.Ints64
 	if ints == nil {
 		e.wide = resize(e.wide, s.Count)

@@ -65,7 +65,7 @@ func TestColumns(t *testing.T) {
 	var c Columns
 	var scratch Scratch
 	for name, values := range columns {
-		for _, n := range []int{1, 2, 3, 4, 7, 30, 255, 256, 1000, 8192} {
+		for _, n := range []int{1, 2, 3, 4, 7, 30, 255, 256, 1000, 3072, 3073, 3500, 4095, 8192} {
 			v := values(r, n)
 			got := append([]int64(nil), v...)
 			clear(got)

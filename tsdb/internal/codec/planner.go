@@ -135,21 +135,18 @@ func (pl *Planner) order(v []int64, per int, maxOrder uint8) (best uint8, least 
 
 // take samples v: pieces of streams of per numbers, and their differences.
 func (pl *Planner) take(v []int64, per int, maxOrder uint8) {
-	pl.piece, pl.size = min(per, len(v)), len(v)
+	pl.piece, pl.size = min(per, len(v)), 0
 	stride := pl.piece
 	if len(v) > sampleWhole {
 		pl.piece = min(per, samplePiece)
-		stride = pl.piece * (len(v) / sampleSize)
-		pl.size = 0
+		stride = pl.piece * ((len(v) + sampleSize - 1) / sampleSize)
 	}
 	for o := range pl.diffs {
 		pl.diffs[o] = pl.diffs[o][:0]
 	}
 	for from := stride - pl.piece; from < len(v); from += stride {
 		part := v[from:min(from+pl.piece, len(v))]
-		if len(v) > sampleWhole {
-			pl.size += len(part)
-		}
+		pl.size += len(part)
 		pl.diffs[0] = append(pl.diffs[0], part...)
 		if maxOrder == 0 {
 			continue
