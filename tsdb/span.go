@@ -25,12 +25,13 @@ type StatOp = block.StatOp
 
 // Statistics of a span.
 const (
-	StatCount = block.StatCount
-	StatSum   = block.StatSum
-	StatMin   = block.StatMin
-	StatMax   = block.StatMax
-	StatFirst = block.StatFirst
-	StatLast  = block.StatLast
+	StatCount    = block.StatCount
+	StatSum      = block.StatSum
+	StatMin      = block.StatMin
+	StatMax      = block.StatMax
+	StatFirst    = block.StatFirst
+	StatLast     = block.StatLast
+	StatIncrease = block.StatIncrease
 )
 
 // Cursor walks the spans of one series of a View: ascending, not overlapping,

@@ -278,6 +278,43 @@ func testFlips(t *testing.T, mem *vfs.Mem) {
 	}
 }
 
+// TestFlippedBytesOfLargeGroups flips some bytes of groups whose blocks and columns
+// of times have a checksum each.
+func TestFlippedBytesOfLargeGroups(t *testing.T) {
+	mem := vfs.NewMem()
+	list := append(scraped(3, 20, 900), tsbs(1, 2000)...)
+	slices.SortFunc(list, func(a, b testSeries) int { return labels.Compare(a.lset, b.lset) })
+	writePart(t, mem, "a", WriterOptions{}, list)
+	g := groupsOf(t, openPart(t, mem, "a"))
+	require.Zero(t, g.at(groupShared, 0))
+	want, err := readAll(mem, "a")
+	require.NoError(t, err)
+	good, err := vfs.ReadFile(mem, "a/data")
+	require.NoError(t, err)
+	times := int(g.at(groupOffset, 0) + g.at(groupBody, 0))
+	r := rand.New(rand.NewPCG(2, 2))
+	for k := range 120 {
+		at := r.IntN(len(good))
+		if k%3 == 0 {
+			at = times - 1 - r.IntN(1500) // columns of times end the body
+		}
+		bad := bytes.Clone(good)
+		bad[at] ^= byte(1 << r.IntN(8))
+		overwrite(t, mem, "a/data", bad)
+		got, err := readAll(mem, "a")
+		if err == nil {
+			require.Equal(t, want, got, "byte %d", at)
+			continue
+		}
+		var damage *block.CorruptionError
+		if !isVersion(err) {
+			require.ErrorAs(t, err, &damage, "byte %d", at)
+			require.Equal(t, "a/data", damage.File)
+			require.NotEmpty(t, problems(t, mem, "a"), "byte %d", at)
+		}
+	}
+}
+
 func problems(t testing.TB, fs vfs.FS, dir string) []Problem {
 	p, err := Open(fs, dir)
 	if err != nil {

@@ -2,6 +2,6 @@
 
 package part
 
-// raceDetector says that the race detector is on: workloads that spend their
-// time in one goroutine are then as short as with -short.
+// raceDetector says that the race detector is on, under which sync.Pool forgets at
+// random.
 const raceDetector = true
