@@ -50,50 +50,67 @@ const (
 	fieldOffset = 2
 	fieldCount  = 5
 	fieldMinT   = 6
-	fieldMaxT   = 8 // the times begin behind the count and end here
+	fieldStep   = 7
+	fieldMaxT   = 8
 )
+
+// RowsScratch is what OpenRows needs meanwhile, some 30 KiB; the zero value is
+// ready. It is for one goroutine.
+type RowsScratch struct{ columns columnReader }
 
 // OpenRows opens a page as AppendPage made it, to which it does not refer. Errors
 // are those of AppendHeaders, but for what Check refuses: that comes with Header.
-func OpenRows(page []byte) (*Rows, error) {
+func OpenRows(page []byte, scratch *RowsScratch) (*Rows, error) {
 	body, n, err := checkPage(page)
 	if err != nil {
 		return nil, err
 	}
 	p := &Rows{columns: make([]rowColumn, len(fields)), rows: make([]row, n), packed: make([]byte, 0, len(page))}
 	r := codec.NewReader(body)
-	c := columnReader{r: &r}
-	headers := make([]Header, n)
+	c := &scratch.columns
+	c.r = &r
 	for f := range fields {
 		c.read(c.values[:n])
 		p.pack(f, c.values[:n])
-		if f > fieldOffset && f < fieldCount || f > fieldMaxT {
-			continue
-		}
-		before := &Header{}
-		for k := range headers {
-			fields[f].set(&headers[k], before, c.values[k])
-			before = &headers[k]
-		}
 	}
 	if r.Bad() || r.Len() > 0 {
 		return nil, corruptf("page of headers: columns do not parse")
 	}
-	for k := range headers {
-		h := &headers[k]
-		if h.Count < 1 || h.Count > MaxSamples {
-			return nil, corruptf("page of headers: block %d of %d samples", k, h.Count)
-		}
-		h.CRC = uint32(p.at(fieldCRC, k))
-		p.rows[k] = row{h.Series, h.Length, uint16(h.Count), h.Offset, h.MinT, h.MaxT}
+	if err := p.unpack(); err != nil {
+		return nil, err
 	}
-	if page[1]&pageShared != 0 {
-		if !share(headers) {
-			return nil, corruptf("page of headers: payloads cannot share a checksum")
-		}
-		p.run = headers[0].Run
+	if page[1]&pageShared != 0 && !p.share() {
+		return nil, corruptf("page of headers: payloads cannot share a checksum")
 	}
 	return p, nil
+}
+
+// unpack fills the rows.
+func (p *Rows) unpack() error {
+	h, before := new(Header), new(Header)
+	for k := range p.rows {
+		*h = Header{}
+		for _, f := range [...]int{fieldSeries, fieldLength, fieldOffset, fieldCount, fieldMinT, fieldStep, fieldMaxT} {
+			fields[f].set(h, before, p.at(f, k))
+		}
+		if h.Count < 1 || h.Count > MaxSamples {
+			return corruptf("page of headers: block %d of %d samples", k, h.Count)
+		}
+		p.rows[k] = row{h.Series, h.Length, uint16(h.Count), h.Offset, h.MinT, h.MaxT}
+		h, before = before, h
+	}
+	return nil
+}
+
+// share is what share does to headers.
+func (p *Rows) share() bool {
+	headers := make([]Header, len(p.rows))
+	for k := range headers {
+		headers[k] = Header{Offset: p.rows[k].offset, Length: p.rows[k].length, CRC: uint32(p.at(fieldCRC, k))}
+	}
+	ok := share(headers)
+	p.run = headers[0].Run
+	return ok
 }
 
 // pack keeps a column.

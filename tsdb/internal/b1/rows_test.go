@@ -59,7 +59,7 @@ func TestRowsEqualHeaders(t *testing.T) {
 func requireRows(t *testing.T, page []byte) {
 	want, err := AppendHeaders(nil, page)
 	require.NoError(t, err)
-	rows, err := OpenRows(page)
+	rows, err := OpenRows(page, new(RowsScratch))
 	require.NoError(t, err)
 	require.Equal(t, len(want), rows.Len())
 	for k := range want {
@@ -87,7 +87,7 @@ func FuzzRows(f *testing.F) {
 		want, err := AppendHeaders(nil, page)
 		if err == nil {
 			tally.Accepted()
-			rows, err := OpenRows(page)
+			rows, err := OpenRows(page, new(RowsScratch))
 			require.NoError(t, err)
 			for k := range want {
 				var h Header
@@ -96,7 +96,7 @@ func FuzzRows(f *testing.F) {
 			}
 			return
 		}
-		rows, err := OpenRows(page)
+		rows, err := OpenRows(page, new(RowsScratch))
 		refused := err != nil
 		for k := 0; err == nil && k < rows.Len(); k++ {
 			refused = rows.Header(k, new(Header)) != nil || refused

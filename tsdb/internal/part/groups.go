@@ -30,6 +30,7 @@ type groups struct {
 	pages cache[int, *groupPage]
 	times cache[uint64, []byte]
 	pool  sync.Pool // of *reader
+	room  sync.Pool // of *b1.RowsScratch
 }
 
 // Bytes of pages and of payloads of times that a part keeps.
@@ -175,10 +176,15 @@ func (g *groups) readPage(group int) (*groupPage, error) {
 			return nil, g.p.corrupt(DataFile, begin, fmt.Errorf("checksum of the blocks: got %08x, want %08x", got, want))
 		}
 	}
+	scratch, ok := g.room.Get().(*b1.RowsScratch)
+	if !ok {
+		scratch = new(b1.RowsScratch)
+	}
 	var err error
-	if page.rows, err = b1.OpenRows(headers); err == nil {
+	if page.rows, err = b1.OpenRows(headers, scratch); err == nil {
 		err = g.checkRows(group, page)
 	}
+	g.room.Put(scratch)
 	if err != nil {
 		return nil, g.p.pageError(page.at, err)
 	}
