@@ -37,8 +37,8 @@ type Batch struct {
 	mint    int64 // samples before it are refused
 	maxt    int64
 	enc     record.ColumnEncoder
-	frame   []byte   // room for the log, then what enc made
-	defined []uint32 // slots of the series that the frame defines
+	frame   []byte              // room for the log, then what enc made
+	defined map[uint32]struct{} // slots of the series that the frame defines
 	builder labels.ScratchBuilder
 }
 
@@ -51,7 +51,7 @@ type familyMetadata struct {
 func (db *DB) Batch() *Batch {
 	b, _ := db.batches.Get().(*Batch)
 	if b == nil {
-		b = &Batch{db: db, builder: labels.NewScratchBuilder(16)}
+		b = &Batch{db: db, builder: labels.NewScratchBuilder(16), defined: map[uint32]struct{}{}}
 	}
 	b.began = db.head.Enter()
 	now := time.Now()
@@ -283,7 +283,7 @@ func defined(mark, segment uint64) (times uint64) {
 // its slot, which is no other one's within a segment, see DB.seal.
 func (b *Batch) encode(segment uint64) {
 	b.enc.Reset()
-	b.defined = b.defined[:0]
+	clear(b.defined)
 	for i := range head.ShardCount {
 		list := b.samples.Shard(i)
 		for k := range list {
@@ -301,10 +301,14 @@ func (b *Batch) encode(segment uint64) {
 }
 
 func (b *Batch) define(slot uint32, segment uint64) {
-	if defined(b.db.head.Mark(slot), segment) < definitions {
-		b.enc.Series(slot, b.db.head.SlotLabels(slot, &b.builder))
-		b.defined = append(b.defined, slot)
+	if defined(b.db.head.Mark(slot), segment) >= definitions {
+		return
 	}
+	if _, done := b.defined[slot]; done {
+		return
+	}
+	b.enc.Series(slot, b.db.head.SlotLabels(slot, &b.builder))
+	b.defined[slot] = struct{}{}
 }
 
 func (b *Batch) encodeSample(x *head.Sample) {
@@ -328,7 +332,7 @@ func (b *Batch) encodeSample(x *head.Sample) {
 
 // markDefined notes that the frame, which was written, defines series.
 func (b *Batch) markDefined(segment uint64) {
-	for _, slot := range b.defined {
+	for slot := range b.defined {
 		old := b.db.head.Mark(slot)
 		if n := defined(old, segment); n < definitions {
 			b.db.head.SwapMark(slot, old, segment<<2|(n+1))
