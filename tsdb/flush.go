@@ -206,7 +206,7 @@ func (db *DB) writeGeneration(ctx context.Context, g *head.Generation, seqMin, s
 		if err := ctx.Err(); err != nil {
 			return made, err
 		}
-		p, err := db.writePart(day*dayMs, func(w *part.Writer) error {
+		p, err := db.writePart(day*dayMs, part.WriterOptions{}, func(w *part.Writer) error {
 			return contents.Each(day*dayMs, (day+1)*dayMs-1, func(e *head.Entry) error { return addEntry(w, e) })
 		}, seqMin, seqMax)
 		if err != nil {
@@ -233,7 +233,7 @@ func addEntry(w *part.Writer, e *head.Entry) error {
 
 // writePart makes a part of what fill adds, in its final place but not yet in
 // the manifest. It returns nil if nothing was added.
-func (db *DB) writePart(mint int64, fill func(*part.Writer) error, seqMin, seqMax uint64) (*livePart, error) {
+func (db *DB) writePart(mint int64, opts part.WriterOptions, fill func(*part.Writer) error, seqMin, seqMax uint64) (*livePart, error) {
 	info := manifest.Part{ID: db.takePartID(), Month: time.UnixMilli(mint).UTC().Format("2006-01")}
 	final := db.partDir(info)
 	monthDir := path.Dir(final)
@@ -241,7 +241,7 @@ func (db *DB) writePart(mint int64, fill func(*part.Writer) error, seqMin, seqMa
 		return nil, err
 	}
 	tmp := path.Join(monthDir, tmpPrefix+path.Base(final))
-	meta, err := db.fillPart(tmp, fill, seqMin, seqMax)
+	meta, err := db.fillPart(tmp, opts, fill, seqMin, seqMax)
 	if err != nil {
 		return nil, errors.Join(err, db.fs.RemoveAll(tmp))
 	}
@@ -268,8 +268,8 @@ func (db *DB) placePart(tmp, final string) (*part.Part, error) {
 	return part.Open(db.fs, final)
 }
 
-func (db *DB) fillPart(dir string, fill func(*part.Writer) error, seqMin, seqMax uint64) (part.Meta, error) {
-	w, err := part.Create(db.fs, dir, part.WriterOptions{})
+func (db *DB) fillPart(dir string, opts part.WriterOptions, fill func(*part.Writer) error, seqMin, seqMax uint64) (part.Meta, error) {
+	w, err := part.Create(db.fs, dir, opts)
 	if err != nil {
 		return part.Meta{}, err
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/part"
 )
 
-// ForceMerge flushes and joins the parts of each day into one, leaving out what
-// was deleted.
+// ForceMerge flushes and joins the parts of each open day into one, and those of
+// the days before by month as far as the retention and the memory allow, leaving
+// out what was deleted.
 func (db *DB) ForceMerge(ctx context.Context) error {
 	if err := db.ForceFlush(ctx); err != nil {
 		return err
@@ -36,29 +37,56 @@ func (db *DB) Tidy(ctx context.Context) error {
 	return db.retireTombstones()
 }
 
-// mergeAll runs the merges that planning wants. A damaged part keeps its day
-// from being merged, and no other; unless forced, the same parts are not tried
-// again.
+// mergeAll runs the merges that planning wants. A damaged part keeps those it
+// shares days with from being merged, and no other.
 func (db *DB) mergeAll(ctx context.Context, force bool) error {
 	ctx, done := db.beginMerge(ctx)
 	defer done()
+	var errs []error
+	if force {
+		errs = db.damagedParts()
+	}
+	failed, again := db.mergePlanned(ctx, force)
+	errs = append(errs, failed...)
+	if again { // around what was found damaged
+		more, _ := db.mergePlanned(ctx, force)
+		errs = append(errs, more...)
+	}
+	return db.endedMerge(errors.Join(errs...))
+}
+
+// damagedParts returns an error for each part that cannot be merged.
+func (db *DB) damagedParts() (errs []error) {
+	s := db.acquire()
+	defer s.refs.release()
+	for _, p := range s.parts {
+		if err := p.part.FirstDamage(); err != nil {
+			errs = append(errs, fmt.Errorf("part %s stays as it is: %w", db.partDir(p.info), err))
+		}
+	}
+	return errs
+}
+
+// mergePlanned plans once and merges what was planned; again tells that damage
+// was found that the plan did not know. Unless forced, what failed is not tried
+// again. merging must be held.
+func (db *DB) mergePlanned(ctx context.Context, force bool) (errs []error, again bool) {
 	s, err := db.reading()
 	if err != nil {
-		return err
+		return []error{err}, false
 	}
 	defer s.refs.release()
 	now := time.Now()
 	byID := map[uint64]partView{}
 	var candidates []merge.Candidate
-	var errs []error
 	for _, p := range s.parts {
 		byID[p.info.ID] = p
 		candidates = append(candidates, merge.Candidate{
-			ID: p.info.ID, Day: dayOf(p.info.MinT), SeqMin: p.info.SeqMin,
-			Samples: p.info.Samples, Hidden: len(p.hidden) > 0, Settled: now.Sub(p.since) >= settledAfter,
+			ID: p.info.ID, MinDay: dayOf(p.info.MinT), MaxDay: dayOf(p.info.MaxT), SeqMin: p.info.SeqMin,
+			Samples: p.info.Samples, Series: p.info.Series, Hidden: len(p.hidden) > 0, Damaged: p.part.FirstDamage() != nil, Age: now.Sub(p.since),
 		})
 	}
-	for _, group := range merge.Plan(candidates, dayOf(now.UnixMilli()), force) {
+	for _, group := range merge.Plan(candidates, db.mergePolicy(now, force)) {
 		key := fmt.Sprint(group)
 		if !force && db.unmergeable[key] {
 			continue
@@ -70,17 +98,30 @@ func (db *DB) mergeAll(ctx context.Context, force bool) error {
 		if err := db.mergeParts(ctx, s, inputs); err != nil {
 			errs = append(errs, err)
 			if !errors.Is(err, ErrCorrupt) {
-				break
+				return errs, false
 			}
 			db.noteUnmergeable(key)
+			again = again || slices.ContainsFunc(inputs, func(p partView) bool { return p.part.FirstDamage() != nil })
 		}
 	}
-	return db.endedMerge(errors.Join(errs...))
+	return errs, again
 }
 
-// settledAfter is for how long a part is there before it is thought that no
-// more will come for its day in a while.
-const settledAfter = 10 * time.Minute
+// mergePolicy keeps parts short beside the retention, which drops them whole, and
+// merges small beside the memory: one holds the labels of all its series.
+func (db *DB) mergePolicy(now time.Time, force bool) merge.Policy {
+	p := merge.Policy{Today: dayOf(now.UnixMilli()), MaxDays: 31, MaxSeries: uint64(db.opts.MemoryBudget / mergeSeriesBytes), Force: force}
+	if db.opts.Retention > 0 {
+		p.MaxDays = min(p.MaxDays, 1+int(db.opts.Retention/(10*24*time.Hour)))
+	}
+	if db.opts.RetentionBytes > 0 {
+		p.MaxDays = 1
+	}
+	return p
+}
+
+// mergeSeriesBytes is what a merge is allowed to take for a series.
+const mergeSeriesBytes = 256
 
 // beginMerge takes the lock of merges, which done gives back, and makes a
 // context that ends with the store too, so that closing need not wait.
@@ -113,7 +154,7 @@ func (db *DB) noteUnmergeable(key string) {
 	db.unmergeable[key] = true
 }
 
-// mergeParts joins parts of one day, given in the order of their sequence
+// mergeParts joins parts of one month, given in the order of their sequence
 // numbers, and publishes the result in their place. They are of s, which the
 // caller holds. Writes, flushes and deletes go on meanwhile; merging is held.
 func (db *DB) mergeParts(ctx context.Context, s *state, inputs []partView) error {
@@ -131,7 +172,8 @@ func (db *DB) mergeParts(ctx context.Context, s *state, inputs []partView) error
 	for _, t := range s.tombstones {
 		result.DeletedSeq = max(result.DeletedSeq, t.seq)
 	}
-	made, err := db.writePart(mint, func(w *part.Writer) error {
+	opts := part.WriterOptions{AllowMonth: dayOf(mint) != dayOf(maxt)}
+	made, err := db.writePart(mint, opts, func(w *part.Writer) error {
 		return merge.Run(ctx, w, ins, mint, maxt)
 	}, result.SeqMin, result.SeqMax)
 	if err != nil {

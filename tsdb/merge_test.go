@@ -2,6 +2,7 @@ package tsdb_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"sync/atomic"
@@ -122,5 +123,62 @@ func TestRetentionDuringMerge(t *testing.T) {
 	require.Len(t, dumpAll(t, db), 1)
 	require.Greater(t, db.Parts()[0].MinT, someTime)
 	require.Less(t, db.Parts()[0].MinT, int64(math.MaxInt64))
+	require.NoError(t, db.Close())
+}
+
+// Days of a month are joined; a query of one day still sees the series of that
+// day alone, and late samples and deletes count as before.
+func TestDaysAreJoined(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	db := openOn(t, mem, quiet())
+	for d := range int64(4) {
+		for _, id := range []string{"always", fmt.Sprint("only", d)} {
+			for k := range int64(50) {
+				require.NoError(t, put(db, id, 0, someTime+d*day+k*1000, float64(d*k%7)))
+			}
+		}
+		require.NoError(t, db.ForceFlush(ctx))
+	}
+	require.Len(t, db.Parts(), 4)
+	check := func() {
+		t.Helper()
+		for d := range int64(4) {
+			ids, err := db.LabelValues(ctx, "id", someTime+d*day, someTime+d*day+60_000)
+			require.NoError(t, err)
+			require.Equal(t, []string{"always", fmt.Sprint("only", d)}, ids)
+		}
+	}
+	check()
+	want := dumpAll(t, db)
+	require.NoError(t, db.ForceMerge(ctx))
+	require.Len(t, db.Parts(), 1)
+	require.Equal(t, want, dumpAll(t, db))
+	check()
+
+	require.NoError(t, put(db, "always", 0, someTime+day, 77))
+	require.NoError(t, db.Delete(ctx, someTime+2*day, someTime+2*day+1000, matchID("only2")))
+	want = dumpAll(t, db)
+	require.NoError(t, db.ForceMerge(ctx))
+	require.Len(t, db.Parts(), 1)
+	require.Equal(t, want, dumpAll(t, db))
+	require.NoError(t, db.Close())
+	db = openOn(t, mem, quiet())
+	require.Equal(t, want, dumpAll(t, db))
+	check()
+	require.NoError(t, db.Close())
+}
+
+// Parts stay short where retention drops them whole.
+func TestRetentionKeepsDaysApart(t *testing.T) {
+	ctx := context.Background()
+	opts := quiet()
+	opts.RetentionBytes = 1 << 30
+	db := openOn(t, vfs.NewMem(), opts)
+	for d := range int64(4) {
+		require.NoError(t, put(db, "a", 0, someTime+d*day, 1))
+	}
+	require.NoError(t, db.ForceMerge(ctx))
+	require.Len(t, db.Parts(), 4)
 	require.NoError(t, db.Close())
 }

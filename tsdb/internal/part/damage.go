@@ -77,6 +77,16 @@ func (p *Part) Damage(series uint32, mint, maxt int64) []Damage {
 	return out
 }
 
+// FirstDamage returns what was found damaged first, nil as long as nothing was.
+func (p *Part) FirstDamage() error {
+	if !p.damages.some.Load() {
+		return nil
+	}
+	p.damages.mu.RLock()
+	defer p.damages.mu.RUnlock()
+	return p.damages.mu.list[0].Err
+}
+
 // noteGroup remembers a group whose headers do not read.
 func (g *groups) noteGroup(group int, err error) {
 	if errors.Is(err, block.ErrCorrupt) {

@@ -212,14 +212,12 @@ func (w *Writer) activate(s *block.Span) error {
 	if !w.opts.AllowMonth {
 		return nil
 	}
-	last := int64(-1)
-	for i := range s.Count {
-		if day := s.Time(i) / dayMillis; day != last {
-			if err := w.series.Active(day); err != nil {
-				return err
-			}
-			last = day
+	for i := 0; i < s.Count; {
+		day := s.Time(i) / dayMillis
+		if err := w.series.Active(day); err != nil {
+			return err
 		}
+		i = s.Search((day + 1) * dayMillis)
 	}
 	return nil
 }
