@@ -39,12 +39,16 @@ func (c *Cursor) Reset(s *Snapshot, mint, maxt int64, maxSamples int) {
 		panic("tail: spans of no samples")
 	}
 	c.snap, c.mint, c.maxt, c.limit = *s, mint, maxt, maxSamples
+	clear(c.blocks) // the memory may go while c is kept
 	c.blocks, c.next, c.code, c.run, c.tailRun, c.state = c.blocks[:0], 0, nil, 0, 0, state{}
 	if s.count == 0 || mint > maxt || maxt < s.minT || mint > s.maxT {
 		return
 	}
 	c.tailRun = int(s.run)
 	size := 0
+	if c.blocks == nil {
+		c.blocks = make([][]byte, 0, 8)
+	}
 	for h, used := s.block, int(s.used); h != 0; {
 		b := s.arena.Bytes(h, used)
 		prev, prevUsed, _, anew := readHeader(b)

@@ -113,6 +113,9 @@ func (t *Tail) Last() (ts int64, v float64) {
 	return t.lastT, codec.Decimal(int64(t.last), t.scale)
 }
 
+// LastStart returns the start timestamp of the last sample, 0 if it is unknown.
+func (t *Tail) LastStart() int64 { return t.start }
+
 // Free gives the blocks back to a and empties t. No Snapshot of t may be in
 // use any more.
 func (t *Tail) Free(a *mem.Arena) {
