@@ -37,8 +37,9 @@ type Batch struct {
 	mint    int64 // samples before it are refused
 	maxt    int64
 	enc     record.ColumnEncoder
-	frame   []byte              // room for the log, then what enc made
-	defined map[uint32]struct{} // slots of the series that the frame defines
+	frame   []byte                   // room for the log, then what enc made
+	defined map[uint32]struct{}      // slots of the series that the frame defines
+	label   func(name, value string) // of enc
 	builder labels.ScratchBuilder
 }
 
@@ -52,6 +53,7 @@ func (db *DB) Batch() *Batch {
 	b, _ := db.batches.Get().(*Batch)
 	if b == nil {
 		b = &Batch{db: db, builder: labels.NewScratchBuilder(16), defined: map[uint32]struct{}{}}
+		b.label = b.enc.Label
 	}
 	b.began = db.head.Enter()
 	now := time.Now()
@@ -307,7 +309,9 @@ func (b *Batch) define(slot uint32, segment uint64) {
 	if _, done := b.defined[slot]; done {
 		return
 	}
-	b.enc.Series(slot, b.db.head.SlotLabels(slot, &b.builder))
+	b.enc.BeginSeries(slot)
+	b.db.head.EachLabel(slot, b.label)
+	b.enc.EndSeries()
 	b.defined[slot] = struct{}{}
 }
 

@@ -185,6 +185,85 @@ func TestRevivedByMany(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
+// A series that a batch saw alive stays until the batch ends, whatever is
+// flushed meanwhile; later the store says that it is gone, also when another
+// series has its place.
+func TestBatchKeepsSeriesAlive(t *testing.T) {
+	ctx := context.Background()
+	opts := quiet()
+	opts.Sync = tsdb.SyncOff()
+	db := openOn(t, vfs.NewMem(), opts)
+	pass := func() {
+		for range 4 {
+			require.NoError(t, db.Delete(ctx, 0, 1, matchID("none"))) // so that there is something to flush
+			require.NoError(t, db.ForceFlush(ctx))
+		}
+	}
+	b := db.Batch()
+	s, err := b.Series(labels.FromStrings("id", "a"))
+	require.NoError(t, err)
+	pass()
+	require.True(t, b.Live(s))
+	require.NoError(t, b.Float(s, 0, someTime, 1))
+	pass()
+	require.NoError(t, b.Commit(ctx))
+	require.Len(t, dumpAll(t, db), 1)
+	pass()
+	require.Zero(t, db.Stats().HeadSeries)
+	require.NoError(t, put(db, "b", 0, someTime, 2))
+	b = db.Batch()
+	require.False(t, b.Live(s))
+	require.ErrorIs(t, b.Float(s, 0, someTime+1, 1), tsdb.ErrStale)
+	require.ErrorIs(t, b.Float(0, 0, someTime+1, 1), tsdb.ErrStale)
+	require.Zero(t, b.Len())
+	b.Discard()
+	require.Len(t, dumpAll(t, db), 2)
+	require.NoError(t, db.Close())
+}
+
+// Series come and go, their places are taken by others, and what the log has of
+// either is read back as theirs.
+func TestChurn(t *testing.T) {
+	ctx := context.Background()
+	mem := vfs.NewMem()
+	db := openOn(t, mem, quiet())
+	for round := range 12 {
+		b := db.Batch()
+		for i := range 200 {
+			s, err := b.Series(labels.FromStrings("id", fmt.Sprintf("%d-%d", round, i)))
+			require.NoError(t, err)
+			require.NoError(t, b.Float(s, 0, someTime+int64(round), float64(round*1000+i)))
+		}
+		require.NoError(t, b.Commit(ctx))
+		if round%4 == 3 { // the power goes, with the log of two rounds unflushed
+			want := dumpAll(t, db)
+			require.Len(t, want, 200*(round+1))
+			after := mem.CrashClone(oldrand.New(oldrand.NewSource(1)), 0)
+			require.NoError(t, db.Close())
+			mem = after
+			db = openOn(t, mem, quiet())
+			require.Equal(t, want, dumpAll(t, db))
+			continue
+		}
+		require.NoError(t, db.ForceFlush(ctx))
+		require.LessOrEqual(t, db.Stats().HeadSeries, 800)
+	}
+	require.NoError(t, db.Close())
+}
+
+// A Cursor that outlives its View is a mistake of the caller's.
+func TestCursorAfterClose(t *testing.T) {
+	db := openOn(t, vfs.NewMem(), quiet())
+	require.NoError(t, put(db, "a", 0, someTime, 1))
+	v, err := db.Select(context.Background(), 0, math.MaxInt64)
+	require.NoError(t, err)
+	c := v.Cursor(0, 0, math.MaxInt64)
+	require.NoError(t, db.ForceFlush(context.Background()))
+	v.Close()
+	require.Panics(t, func() { c.Next() })
+	require.NoError(t, db.Close())
+}
+
 // An appender that was ended already does not end the batch of someone else.
 func TestAppenderEndsOnce(t *testing.T) {
 	db := openOn(t, vfs.NewMem(), quiet())

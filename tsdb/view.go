@@ -56,7 +56,7 @@ type headSource struct {
 	hidden []block.Interval
 }
 
-func (s headSource) cursors(mint, maxt int64) []block.Cursor {
+func (s *headSource) cursors(mint, maxt int64) []block.Cursor {
 	cs := s.held.Cursors(mint, maxt)
 	for i := range cs {
 		cs[i] = block.Clip(block.Hide(cs[i], s.hidden), mint, maxt)
@@ -159,10 +159,16 @@ func (s *state) findHead(h *head.Head, early, mint, maxt int64, ms []*labels.Mat
 	if err != nil {
 		return nil, err
 	}
+	total := 0
+	for i := range found {
+		total += len(found[i].Held)
+	}
 	out := make([]viewSeries, 0, len(found))
+	inHead, sources := make([]headSource, 0, total), make([]source, 0, total)
 	for i := range found {
 		f := &found[i]
 		vs := viewSeries{lset: f.Labels}
+		from := len(sources)
 		for k := range f.Held {
 			held := &f.Held[k]
 			hidden := s.liveGen(held.Generation).hiddenOf(vs.lset, s.tombstones)
@@ -170,11 +176,12 @@ func (s *state) findHead(h *head.Head, early, mint, maxt int64, ms []*labels.Mat
 				return held.MaxT >= from && !covers(hidden, max(from, held.MinT), min(maxt, held.MaxT))
 			}
 			if shows(early) {
-				vs.sources = append(vs.sources, headSource{held: held, hidden: hidden})
+				inHead = append(inHead, headSource{held: held, hidden: hidden})
+				sources = append(sources, &inHead[len(inHead)-1])
 				vs.inRange = vs.inRange || shows(mint)
 			}
 		}
-		if len(vs.sources) > 0 {
+		if vs.sources = sources[from:len(sources):len(sources)]; len(vs.sources) > 0 {
 			out = append(out, vs)
 		}
 	}

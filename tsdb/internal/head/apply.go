@@ -133,11 +133,14 @@ func (s *holdings) repeats(r *record, number uint32, x *sample) bool {
 	if r.floats.Count() == 0 || x.t > r.floats.MaxT() {
 		return false
 	}
+	if t, v := r.floats.Last(); t == x.t { // mostly it is the last one
+		return math.Float64bits(v) == math.Float64bits(x.v) && r.floats.LastStart() == x.st
+	}
 	var snap tail.Snapshot
 	r.floats.Snapshot(s.arena, &snap)
 	for c := snap.Cursor(x.t, x.t); c.Next(); {
-		if b := c.Span(); b.Search(x.t) < b.Count && b.Time(b.Search(x.t)) == x.t {
-			k := b.Search(x.t)
+		b := c.Span()
+		if k := b.Search(x.t); k < b.Count && b.Time(k) == x.t {
 			return math.Float64bits(b.Float(k)) == math.Float64bits(x.v) && b.StartTime(k) == x.st
 		}
 	}

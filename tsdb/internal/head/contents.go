@@ -10,7 +10,6 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/tail"
 )
 
@@ -19,16 +18,14 @@ import (
 type Contents struct {
 	generation *Generation
 	catalog    *catalog
-	view       *index2.View
 	order      []uint32 // ordinals
 }
 
 // Contents returns what a sealed generation holds.
 func (h *Head) Contents(g *Generation) *Contents {
 	c := &Contents{generation: g, catalog: h.registry.catalog.Load()}
-	c.view = c.catalog.index.View()
 	var found bitmap.Builder
-	for ordinal := range uint32(c.view.Len()) {
+	for ordinal := range uint32(c.catalog.index.Len()) {
 		if r, _, _ := c.record(ordinal); r != nil {
 			found.Add(ordinal)
 		}
@@ -61,7 +58,7 @@ func (c *Contents) Periods(length int64) []int64 {
 		case r.mint/length == r.maxt/length:
 			seen[r.mint/length] = struct{}{}
 		default:
-			snap := s.snapshot(r, number)
+			snap := s.snapshot(c.generation, r, number)
 			for cur := snap.drain(&floats); cur.Next(); {
 				addPeriods(seen, cur.Span(), length)
 			}
@@ -95,11 +92,13 @@ type Entry struct {
 func (c *Contents) Each(mint, maxt int64, fn func(e *Entry) error) error {
 	b := labels.NewScratchBuilder(16)
 	var floats tail.Cursor
+	var snap snapshot
+	var e Entry
 	for _, ordinal := range c.order {
 		r, number, s := c.record(ordinal)
-		e := Entry{Exemplars: sortedExemplars(s.exemplars(r, number), mint, maxt)}
+		e.Samples, e.Exemplars = nil, sortedExemplars(s.exemplars(r, number), mint, maxt)
 		if r.mint <= maxt && r.maxt >= mint {
-			snap := s.snapshot(r, number)
+			snap = s.snapshot(c.generation, r, number)
 			e.Samples = snap.drain(&floats)
 			if r.mint < mint || r.maxt > maxt {
 				e.Samples = block.Clip(e.Samples, mint, maxt)
@@ -108,7 +107,7 @@ func (c *Contents) Each(mint, maxt int64, fn func(e *Entry) error) error {
 		if e.Samples == nil && len(e.Exemplars) == 0 {
 			continue
 		}
-		e.Labels = labelsOf(c.view, ordinal, &b)
+		e.Labels = c.catalog.labels(ordinal, &b)
 		if err := fn(&e); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 // snapshot is the samples of a record as they were at one moment. It is valid
 // as long as the generation is not dropped.
 type snapshot struct {
+	generation *Generation
 	arena      *mem.Arena
 	floats     tail.Snapshot
 	hasFloats  bool
@@ -25,8 +26,8 @@ type snapshot struct {
 }
 
 // snapshot copies no samples. The shard must be held.
-func (s *holdings) snapshot(r *record, number uint32) snapshot {
-	out := snapshot{arena: s.arena, lateFloats: r.late}
+func (s *holdings) snapshot(g *Generation, r *record, number uint32) snapshot {
+	out := snapshot{generation: g, arena: s.arena, lateFloats: r.late}
 	if r.floats.Count() > 0 {
 		out.hasFloats = true
 		r.floats.Snapshot(s.arena, &out.floats)
@@ -55,30 +56,58 @@ func (s *holdings) exemplars(r *record, number uint32) []exemplar.Exemplar {
 func (s *snapshot) cursors(mint, maxt int64) []block.Cursor {
 	out := make([]block.Cursor, 0, 2)
 	if s.hasFloats {
-		out = append(out, s.inOrder(s.floats.Cursor(mint, maxt)))
+		c := &floatCursor{generation: s.generation, cursor: s.generation.cursor()}
+		c.cursor.Reset(&s.floats, mint, maxt, maxSpan)
+		out = append(out, s.inOrder(c))
 	} else if len(s.runs) > 0 {
 		out = append(out, &runCursor{runs: s.runs})
 	}
 	return s.addLate(out)
 }
 
+// floatCursor is a cursor over the floats in order. What it decodes into goes to
+// the next one when it comes to its end: no span of it is valid then.
+type floatCursor struct {
+	cursor     *tail.Cursor // nil at the end
+	generation *Generation
+}
+
+func (c *floatCursor) Err() error        { return nil }
+func (c *floatCursor) Span() *block.Span { return c.cursor.Span() }
+
+func (c *floatCursor) Next() bool {
+	if c.cursor == nil {
+		return false
+	}
+	c.generation.mustBeHeld()
+	if c.cursor.Next() {
+		return true
+	}
+	c.cursor.Reset(&tail.Snapshot{}, 0, 0, 1)
+	c.generation.cursors.Put(c.cursor)
+	c.cursor = nil
+	return false
+}
+
 // drain returns a cursor over all samples, which uses c for the floats.
 func (s *snapshot) drain(c *tail.Cursor) block.Cursor {
+	if s.hasFloats {
+		c.Reset(&s.floats, math.MinInt64, math.MaxInt64, maxSpan)
+		if len(s.runs) == 0 && len(s.late) == 0 && s.lateFloats.empty() {
+			return c
+		}
+	}
 	out := make([]block.Cursor, 0, 2)
 	if s.hasFloats {
-		c.Reset(&s.floats, math.MinInt64, math.MaxInt64, drainSpan)
 		out = append(out, s.inOrder(c))
 	} else if len(s.runs) > 0 {
 		out = append(out, &runCursor{runs: s.runs})
 	}
-	if out = s.addLate(out); len(out) == 1 {
-		return out[0]
-	}
-	return block.Merge(out)
+	return block.Merge(s.addLate(out))
 }
 
-// drainSpan is how many samples a span has at most that goes to a part.
-const drainSpan = block.MaxSamples
+// maxSpan is how many samples a span of floats has at most.
+const maxSpan = block.MaxSamples
 
 func (s *snapshot) inOrder(floats block.Cursor) block.Cursor {
 	if len(s.runs) == 0 {
@@ -161,6 +190,7 @@ func (c *lateCursor) Err() error        { return nil }
 
 func (c *lateCursor) Next() bool {
 	if c.late == nil {
+		c.from.generation.mustBeHeld()
 		c.late = newest(append(c.from.lateFloats.all(c.from.arena), c.from.late...))
 	}
 	if c.pos == len(c.late) {

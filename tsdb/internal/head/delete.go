@@ -36,6 +36,9 @@ func (h *Head) Delete(mint, maxt int64, ms []*labels.Matcher) (removed int, err 
 // remove takes out the samples and exemplars inside [mint, maxt]. What readers
 // see of the record does not change: blocks of the arena are made anew.
 func (s *holdings) remove(r *record, number uint32, mint, maxt int64) (removed, grown int) {
+	if !r.more && (r.mint > maxt || r.maxt < mint) {
+		return 0, 0
+	}
 	inside := func(t int64) bool { return t >= mint && t <= maxt }
 	lo, hi := int64(emptyMinT), int64(emptyMaxT)
 	keep := func(t int64) { lo, hi = min(lo, t), max(hi, t) }

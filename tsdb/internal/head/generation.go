@@ -3,6 +3,7 @@ package head
 import (
 	"encoding/binary"
 	"math"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -19,7 +20,7 @@ const (
 // one of a head changes.
 type Generation struct {
 	id      uint32
-	dropped bool         // guarded by Head.held
+	dropped atomic.Bool
 	batches atomic.Int64 // that began in it and did not end
 	bytes   atomic.Int64
 	samples atomic.Int64
@@ -28,6 +29,7 @@ type Generation struct {
 	mint    atomic.Int64
 	maxt    atomic.Int64
 	shards  [ShardCount]*holdings // each guarded by its shard
+	cursors sync.Pool             // of *tail.Cursor
 }
 
 // holdings are what a generation holds of the series of a shard.
@@ -93,6 +95,21 @@ const pageBytes = 4 * stripe
 // page returns the place of a slot among the pages and in its page.
 func page(slot uint32) (stripeNumber, offset uint32) {
 	return slot >> (stripeBits + shardBits), slot & (stripe - 1) * 4
+}
+
+// cursor returns a cursor that was used before or a new one.
+func (g *Generation) cursor() *tail.Cursor {
+	if c, ok := g.cursors.Get().(*tail.Cursor); ok {
+		return c
+	}
+	return new(tail.Cursor)
+}
+
+// mustBeHeld panics if the memory of g is gone: to read on would kill the process.
+func (g *Generation) mustBeHeld() {
+	if g.dropped.Load() {
+		panic("head: samples are read after the last holder of their generation left")
+	}
 }
 
 // find returns the record of a slot and its number, nil if there is none.

@@ -101,12 +101,20 @@ func (h *Head) Live(ref Ref, g *Generation) bool { return h.registry.pin(ref, g.
 // Labels returns the label set of a live series, made with b, which is reset. It
 // owns its strings.
 func (h *Head) Labels(ref Ref, b *labels.ScratchBuilder) labels.Labels {
-	return h.registry.labels(ref, b)
+	c, ordinal, ok := h.registry.where(ref)
+	if !ok {
+		return labels.EmptyLabels()
+	}
+	return c.labels(ordinal, b)
 }
 
-// SlotLabels is Labels for the series that has a slot.
-func (h *Head) SlotLabels(slot uint32, b *labels.ScratchBuilder) labels.Labels {
-	return h.registry.labels(makeRef(slot, h.registry.slot(slot).epoch.Load()), b)
+// EachLabel calls f with every label of the live series that has a slot, by
+// name. The strings never change.
+func (h *Head) EachLabel(slot uint32, f func(name, value string)) {
+	ref := makeRef(slot, h.registry.slot(slot).epoch.Load())
+	if c, ordinal, ok := h.registry.where(ref); ok {
+		c.index.EachLabel(ordinal, f)
+	}
 }
 
 // Mark returns a number that belongs to the head's owner: 0 for a new series.
@@ -133,9 +141,7 @@ func (h *Head) Seal() *Generation {
 // Drop gives the memory of a sealed generation back. Nobody may read what
 // Select or Contents returned of it any more.
 func (h *Head) Drop(g *Generation) {
-	h.held.Lock()
-	g.dropped = true
-	h.held.Unlock()
+	g.dropped.Store(true)
 	h.bytes.Add(-g.Bytes())
 	g.release()
 }
@@ -147,7 +153,7 @@ func (h *Head) oldest() uint32 {
 	defer h.held.Unlock()
 	active := h.active.Load()
 	h.held.gens = slices.DeleteFunc(h.held.gens, func(g *Generation) bool {
-		return g != active && g.dropped && g.batches.Load() == 0
+		return g != active && g.dropped.Load() && g.batches.Load() == 0
 	})
 	return min(h.held.gens[0].id, active.id-1)
 }

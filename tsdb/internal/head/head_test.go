@@ -2,6 +2,7 @@ package head
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/prometheus/prometheus/model/exemplar"
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -140,6 +142,98 @@ func TestHeadEqualsModel(t *testing.T) {
 				got[key{i, ts}] = v
 			}
 		}
+		require.Equal(t, model, got, "seed %d", seed)
+	}
+}
+
+// told is a sample as a test compares it: bits, start and layout.
+type told struct {
+	bits uint64
+	st   int64
+	kind block.Kind
+}
+
+func readAll(t *testing.T, cs []block.Cursor) map[int64]told {
+	t.Helper()
+	out := map[int64]told{}
+	last := int64(math.MinInt64)
+	for c := block.Merge(cs); c.Next(); {
+		s := c.Span()
+		for i := range s.Count {
+			require.Greater(t, s.Time(i), last)
+			last = s.Time(i)
+			x := told{st: s.StartTime(i), kind: s.Kind}
+			switch s.Kind {
+			case block.KindHistogram:
+				x.bits = s.Histograms[i].Count
+			case block.KindFloatHistogram:
+				x.bits = math.Float64bits(s.FloatHistograms[i].Count)
+			default:
+				x.bits = math.Float64bits(s.Float(i))
+			}
+			out[last] = x
+		}
+	}
+	return out
+}
+
+// Floats with and without start timestamps and histograms of both kinds in any
+// order, with deletes and readers in between: of a time the last one stands, and
+// what a reader got stays as it was.
+func TestKindsEqualModel(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		h := New()
+		g := h.Active()
+		ref, _ := register(t, h, labels.FromStrings("a", "1"))
+		model := map[int64]told{}
+		type seen struct {
+			held Held
+			want map[int64]told
+		}
+		var before []seen
+		kinds, at := 1+rng.IntN(4), int64(0)
+		for seq := uint64(1); seq < 120; seq++ {
+			if at += 1 + rng.Int64N(4); rng.IntN(6) == 0 {
+				at = rng.Int64N(at + 1)
+			}
+			v := float64(rng.IntN(4)) / 4
+			st := rng.Int64N(3) / 2 * at
+			x := told{bits: math.Float64bits(v), st: st, kind: block.KindFloat}
+			switch k := rng.IntN(kinds + 20); {
+			case k == kinds+19:
+				lo := rng.Int64N(at + 1)
+				remove(t, h, lo, lo+30)
+				maps.DeleteFunc(model, func(ts int64, _ told) bool { return ts >= lo && ts <= lo+30 })
+				continue
+			case k == 1 && kinds > 2:
+				x.kind, x.bits = block.KindHistogram, seq
+				put(h, seq, func(s *Samples) {
+					s.AddHistogram(ref.Slot(), at, Histogram{ST: st, Int: &histogram.Histogram{Count: seq}})
+				})
+			case k == 2 && kinds > 2:
+				x.kind, x.bits = block.KindFloatHistogram, math.Float64bits(v)
+				put(h, seq, func(s *Samples) {
+					s.AddHistogram(ref.Slot(), at, Histogram{ST: st, Float: &histogram.FloatHistogram{Count: v}})
+				})
+			default:
+				put(h, seq, func(s *Samples) { s.AddFloat(ref.Slot(), st, at, v) })
+			}
+			model[at] = x
+			if rng.IntN(20) == 0 {
+				sel := selected(t, h, []*Generation{g}, 0, math.MaxInt64)
+				before = append(before, seen{sel[0].Held[0], maps.Clone(model)})
+			}
+		}
+		for _, b := range before {
+			require.Equal(t, b.want, readAll(t, b.held.Cursors(math.MinInt64, math.MaxInt64)), "seed %d", seed)
+		}
+		h.Seal()
+		got := map[int64]told{}
+		require.NoError(t, h.Contents(g).Each(0, math.MaxInt64, func(e *Entry) error {
+			got = readAll(t, []block.Cursor{e.Samples})
+			return nil
+		}))
 		require.Equal(t, model, got, "seed %d", seed)
 	}
 }

@@ -23,7 +23,6 @@ var ErrFull = errors.New("registry of series is full")
 type catalog struct {
 	index *index2.Head
 	refs  *mem.Records[atomic.Uint64]
-	view  atomic.Pointer[index2.View] // the last one that labels were asked of
 }
 
 func newCatalog(index *index2.Head) *catalog {
@@ -43,12 +42,11 @@ func (c *catalog) at(ordinal uint32) Ref {
 
 // labels returns the label set of an ordinal that the index has.
 func (c *catalog) labels(ordinal uint32, b *labels.ScratchBuilder) labels.Labels {
-	v := c.view.Load()
-	if v == nil || v.Len() <= int(ordinal) {
-		v = c.index.View()
-		c.view.Store(v)
+	lset, err := c.index.Labels(ordinal, b)
+	if err != nil {
+		panic(fmt.Sprintf("head: %v", err))
 	}
-	return labelsOf(v, ordinal, b)
+	return lset
 }
 
 // add returns the ordinal of a label set. The caller holds the registry.
@@ -109,9 +107,6 @@ func (r *registry) find(lset labels.Labels, generation uint32) (Ref, bool) {
 
 // register finds or makes the series with a label set, pinned.
 func (r *registry) register(lset labels.Labels, generation uint32) (ref Ref, created bool, err error) {
-	if ref, ok := r.find(lset, generation); ok {
-		return ref, false, nil
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.catalog.Load()
@@ -153,35 +148,23 @@ func (r *registry) takeSlotLocked() (uint32, error) {
 	return number, nil
 }
 
-// labels returns the label set of a live series.
-func (r *registry) labels(ref Ref, b *labels.ScratchBuilder) labels.Labels {
+// where returns the ordinal of a live series and the catalog that has it; false
+// if it was dropped.
+func (r *registry) where(ref Ref) (c *catalog, ordinal uint32, ok bool) {
 	s := r.slot(ref.Slot())
-	c := r.catalog.Load()
-	ordinal := s.ordinal.Load()
+	c, ordinal = r.catalog.Load(), s.ordinal.Load()
 	if int(ordinal) >= c.index.Len() || c.at(ordinal) != ref { // the catalog is being replaced
 		r.mu.Lock()
 		c, ordinal = r.catalog.Load(), s.ordinal.Load()
 		r.mu.Unlock()
 	}
-	if !s.names(ref) {
-		return labels.EmptyLabels()
-	}
-	lset := c.labels(ordinal, b)
+	ok = s.names(ref)
 	runtime.KeepAlive(r)
-	return lset
+	return c, ordinal, ok
 }
 
-// labelsOf returns the label set of an ordinal that the view has.
-func labelsOf(v *index2.View, ordinal uint32, b *labels.ScratchBuilder) labels.Labels {
-	lset, err := v.Labels(ordinal, b)
-	if err != nil {
-		panic(fmt.Sprintf("head: %v", err))
-	}
-	return lset
-}
-
-// idleLocked calls fn with the slots that were not used in the generation oldest or a
-// later one. The caller holds the registry.
+// idleLocked calls fn with the slots of the series that were not used in the
+// generation oldest or a later one. The caller holds the registry.
 func (r *registry) idleLocked(oldest uint32, fn func(number uint32, s *slot)) {
 	for i := range uint32(r.slots.Len()) {
 		if s := r.slot(i); s.ordinal.Load() != free && s.used.Load() < oldest {
@@ -226,23 +209,22 @@ func (r *registry) compact() error {
 	if dropped < minDropped || dropped*4 < old.index.Len() {
 		return nil
 	}
-	var kept bitmap.Builder
+	var refs []Ref
+	var keep bitmap.Builder
 	for ordinal := range uint32(old.index.Len()) {
-		if old.at(ordinal) != 0 {
-			kept.Add(ordinal)
+		if ref := old.at(ordinal); ref != 0 {
+			refs = append(refs, ref)
+			keep.Add(ordinal)
 		}
 	}
-	survivors := kept.Set()
-	index, err := index2.NewHeadFrom(old.index, survivors)
+	index, err := index2.NewHeadFrom(old.index, keep.Set())
 	if err != nil {
 		return fmt.Errorf("compact index of head: %w", err)
 	}
 	next := newCatalog(index)
-	for _, ordinal := range survivors.AppendTo(nil) {
-		next.refs.At(next.refs.Add()).Store(uint64(old.at(ordinal)))
-	}
-	for ordinal := range uint32(next.index.Len()) {
-		r.slot(next.at(ordinal).Slot()).ordinal.Store(ordinal)
+	for i, ref := range refs {
+		next.refs.At(next.refs.Add()).Store(uint64(ref))
+		r.slot(ref.Slot()).ordinal.Store(uint32(i))
 	}
 	r.catalog.Store(next)
 	old.index.Close()
@@ -250,4 +232,4 @@ func (r *registry) compact() error {
 }
 
 // minDropped is the number of dropped series that an index bears in any case.
-const minDropped = 4096
+const minDropped = 1000

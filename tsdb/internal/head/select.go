@@ -67,25 +67,45 @@ func (h *Head) Select(gens []*Generation, mint, maxt int64, ms []*labels.Matcher
 		return nil, err
 	}
 	var out []Selected
+	var found []uint32
 	b := labels.NewScratchBuilder(16)
+	var room []Held // for many series at once
 	m.each(func(ordinal uint32, ref Ref) {
-		if held := h.hold(ref, gens, mint, maxt); len(held) > 0 {
-			out = append(out, Selected{Labels: labelsOf(m.view, ordinal, &b), Held: held})
+		if cap(room)-len(room) < len(gens) {
+			room = make([]Held, 0, max(len(gens), min(64, m.set.Count()*len(gens))))
+		}
+		from := len(room)
+		room = h.hold(room, ref, gens, mint, maxt)
+		if held := room[from:len(room):len(room)]; len(held) > 0 {
+			out = append(out, Selected{Labels: m.catalog.labels(ordinal, &b), Held: held})
+			found = append(found, ordinal)
 		}
 	})
-	slices.SortFunc(out, func(a, b Selected) int { return labels.Compare(a.Labels, b.Labels) })
-	return out, nil
+	if len(out) < manySelected || len(out) < m.catalog.index.Len()/8 {
+		slices.SortFunc(out, func(a, b Selected) int { return labels.Compare(a.Labels, b.Labels) })
+		return out, nil
+	}
+	sorted := make([]Selected, 0, len(out))
+	for _, ordinal := range m.catalog.index.LabelOrder(bitmap.FromSorted(found)) {
+		at, _ := slices.BinarySearch(found, ordinal)
+		sorted = append(sorted, out[at])
+	}
+	return sorted, nil
 }
 
-func (h *Head) hold(ref Ref, gens []*Generation, mint, maxt int64) []Held {
-	var held []Held
+// manySelected is from how many series on the index is asked for their order, if
+// they are a good part of all: it looks at every value there is.
+const manySelected = 1000
+
+// hold appends what the generations hold of a series.
+func (h *Head) hold(to []Held, ref Ref, gens []*Generation, mint, maxt int64) []Held {
 	h.visit(ref, gens, func(g *Generation, s *holdings, r *record, number uint32) bool {
 		if r.mint <= maxt && r.maxt >= mint {
-			held = append(held, Held{Generation: g, MinT: r.mint, MaxT: r.maxt, snapshot: s.snapshot(r, number)})
+			to = append(to, Held{Generation: g, MinT: r.mint, MaxT: r.maxt, snapshot: s.snapshot(g, r, number)})
 		}
 		return true
 	})
-	return held
+	return to
 }
 
 // visit calls fn with the records that generations have of a series, holding its
@@ -128,7 +148,7 @@ func (h *Head) Match(gens []*Generation, mint, maxt int64, ms []*labels.Matcher,
 	m.each(func(ordinal uint32, ref Ref) {
 		has := false
 		h.visit(ref, gens, func(g *Generation, _ *holdings, r *record, _ uint32) bool {
-			has = r.mint <= maxt && r.maxt >= mint && (keep == nil || keep(g, labelsOf(m.view, ordinal, &b), r.mint, r.maxt))
+			has = r.mint <= maxt && r.maxt >= mint && (keep == nil || keep(g, m.catalog.labels(ordinal, &b), r.mint, r.maxt))
 			return !has
 		})
 		if has {
@@ -183,7 +203,7 @@ func (h *Head) Exemplars(gens []*Generation, mint, maxt int64, ms []*labels.Matc
 			return true
 		})
 		for _, f := range all {
-			fn(f.gen, labelsOf(m.view, ordinal, &b), f.xs)
+			fn(f.gen, m.catalog.labels(ordinal, &b), f.xs)
 		}
 	})
 	return nil
