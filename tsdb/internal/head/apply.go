@@ -110,6 +110,11 @@ func (s *holdings) add(r *record, number uint32, from *Samples, x *Sample) int {
 }
 
 func (s *holdings) addLate(r *record, number uint32, x *sample) int {
+	if x.kind == block.KindFloat && r.late.empty() && !r.moreRuns && !r.moreLate {
+		if grown, ok := s.addToLane(r, x); ok {
+			return grown
+		}
+	}
 	if x.kind == block.KindFloat && !r.moreLate {
 		return r.late.add(s.arena, x.st, x.t, x.v)
 	}
@@ -122,7 +127,7 @@ func (s *holdings) addLate(r *record, number uint32, x *sample) int {
 // repeats tells whether a float is already there, as when a sender retries a
 // request. Once a series has late samples nobody looks.
 func (s *holdings) repeats(r *record, number uint32, x *sample) bool {
-	if x.kind != block.KindFloat || !r.late.empty() || r.moreLate {
+	if x.kind != block.KindFloat || r.lanes != 0 || !r.late.empty() || r.moreLate {
 		return false
 	}
 	if r.moreRuns {

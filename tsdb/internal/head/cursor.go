@@ -20,14 +20,15 @@ type snapshot struct {
 	arena      *mem.Arena
 	floats     tail.Snapshot
 	hasFloats  bool
-	runs       []run // after the floats
-	lateFloats lateList
-	late       []sample // after them
+	runs       []run           // after the floats
+	lanes      []tail.Snapshot // newer than those; each than the one before
+	lateFloats lateList        // newer than the lanes
+	late       []sample        // after them
 }
 
 // snapshot copies no samples. The shard must be held.
 func (s *holdings) snapshot(g *Generation, r *record, number uint32) snapshot {
-	out := snapshot{generation: g, arena: s.arena, lateFloats: r.late}
+	out := snapshot{generation: g, arena: s.arena, lanes: s.laneSnapshots(r), lateFloats: r.late}
 	if r.floats.Count() > 0 {
 		out.hasFloats = true
 		r.floats.Snapshot(s.arena, &out.floats)
@@ -56,13 +57,18 @@ func (s *holdings) exemplars(r *record, number uint32) []exemplar.Exemplar {
 func (s *snapshot) cursors(mint, maxt int64) []block.Cursor {
 	out := make([]block.Cursor, 0, 2)
 	if s.hasFloats {
-		c := &floatCursor{generation: s.generation, cursor: s.generation.cursor()}
-		c.cursor.Reset(&s.floats, mint, maxt, maxSpan)
-		out = append(out, s.inOrder(c))
+		out = append(out, s.inOrder(s.generation.floatCursor(&s.floats, mint, maxt)))
 	} else if len(s.runs) > 0 {
 		out = append(out, &runCursor{runs: s.runs})
 	}
-	return s.addLate(out)
+	return s.addLate(out, mint, maxt)
+}
+
+// floatCursor returns a cursor over floats in order.
+func (g *Generation) floatCursor(s *tail.Snapshot, mint, maxt int64) *floatCursor {
+	c := &floatCursor{generation: g, cursor: g.cursor()}
+	c.cursor.Reset(s, mint, maxt, maxSpan)
+	return c
 }
 
 // floatCursor is a cursor over the floats in order. What it decodes into goes to
@@ -93,7 +99,7 @@ func (c *floatCursor) Next() bool {
 func (s *snapshot) drain(c *tail.Cursor) block.Cursor {
 	if s.hasFloats {
 		c.Reset(&s.floats, math.MinInt64, math.MaxInt64, maxSpan)
-		if len(s.runs) == 0 && len(s.late) == 0 && s.lateFloats.empty() {
+		if len(s.runs) == 0 && len(s.lanes) == 0 && len(s.late) == 0 && s.lateFloats.empty() {
 			return c
 		}
 	}
@@ -103,7 +109,7 @@ func (s *snapshot) drain(c *tail.Cursor) block.Cursor {
 	} else if len(s.runs) > 0 {
 		out = append(out, &runCursor{runs: s.runs})
 	}
-	return block.Merge(s.addLate(out))
+	return block.Merge(s.addLate(out, math.MinInt64, math.MaxInt64))
 }
 
 // maxSpan is how many samples a span of floats has at most.
@@ -116,7 +122,10 @@ func (s *snapshot) inOrder(floats block.Cursor) block.Cursor {
 	return &chain{first: floats, then: &runCursor{runs: s.runs}}
 }
 
-func (s *snapshot) addLate(to []block.Cursor) []block.Cursor {
+func (s *snapshot) addLate(to []block.Cursor, mint, maxt int64) []block.Cursor {
+	for i := range s.lanes {
+		to = append(to, s.generation.floatCursor(&s.lanes[i], mint, maxt))
+	}
 	if s.lateFloats.empty() && len(s.late) == 0 {
 		return to
 	}

@@ -47,6 +47,8 @@ func (s *holdings) remove(r *record, number uint32, mint, maxt int64) (removed, 
 		keep(r.floats.MinT())
 		keep(r.floats.MaxT())
 	}
+	n, g := s.removeFromLanes(r, mint, maxt, keep)
+	removed, grown = removed+n, grown+g
 	late := r.late
 	r.late = lateList{}
 	for _, x := range late.all(s.arena) {

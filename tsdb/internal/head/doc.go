@@ -18,8 +18,9 @@
 // # Samples
 //
 // What a generation holds of a series is a record too, with a tail.Tail of the
-// floats that came in order of time and a list of those that came late, both in
-// an arena of the shard. Histograms, whatever follows the first of them, and
+// floats that came in order of time. Of those that came late the ones that ascend
+// make lanes, tails of their own, and what fits no lane a list; all are in an
+// arena of the shard. Histograms, whatever follows the first of them, and
 // exemplars are in ordinary memory: an extra. The garbage collector sees nothing
 // of a series that has floats alone.
 //

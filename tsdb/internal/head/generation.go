@@ -36,22 +36,27 @@ type Generation struct {
 type holdings struct {
 	arena   *mem.Arena
 	records *mem.Records[record]
+	lanes   *mem.Records[lane]
 	pages   []mem.Handle // by stripe of slots: record numbers, from 1
 	extras  map[uint32]*extra
 }
 
 // record is what a generation holds of a series.
 type record struct {
-	slot uint32
+	slot  uint32
+	lanes uint32 // number of the first lane plus one
 	// There is an extra; it takes what comes in order, and what comes late.
 	more, moreRuns, moreLate bool
 	// mint and maxt are those of the samples; mint > maxt when there are none.
 	mint, maxt int64
 	floats     tail.Tail // a prefix of the samples that came in order
-	late       lateList  // a prefix of those that did not, in order of arrival
+	late       lateList  // a prefix of those that did not and are in no lane, in order of arrival
 }
 
-const recordBytes = int(unsafe.Sizeof(record{}))
+const (
+	recordBytes = int(unsafe.Sizeof(record{}))
+	laneBytes   = int(unsafe.Sizeof(lane{}))
+)
 
 func newGeneration(id uint32) *Generation {
 	g := &Generation{id: id}
@@ -59,7 +64,10 @@ func newGeneration(id uint32) *Generation {
 	g.mint.Store(emptyMinT)
 	g.maxt.Store(emptyMaxT)
 	for i := range g.shards {
-		g.shards[i] = &holdings{arena: mem.New(mem.Options{}), records: mem.NewRecords[record](mem.Options{})}
+		g.shards[i] = &holdings{
+			arena:   mem.New(mem.Options{}),
+			records: mem.NewRecords[record](mem.Options{}), lanes: mem.NewRecords[lane](mem.Options{}),
+		}
 	}
 	return g
 }
@@ -69,6 +77,7 @@ func (g *Generation) release() {
 	for _, s := range g.shards {
 		s.arena.Release()
 		s.records.Release()
+		s.lanes.Release()
 		s.pages, s.extras = nil, nil
 	}
 }

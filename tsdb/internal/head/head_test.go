@@ -266,6 +266,29 @@ func TestRepeatedSamplesTakeNoMemory(t *testing.T) {
 	require.Equal(t, 1.0, read(t, selected(t, h, []*Generation{h.Active()}, 0, 100)[0])[10])
 }
 
+// Two senders that take turns with a series cost little more than one.
+func TestInterleavedSendersTakeLittleMemory(t *testing.T) {
+	h := New()
+	s, _ := register(t, h, labels.FromStrings("a", "1"))
+	want := map[int64]float64{}
+	seq := uint64(0)
+	for from := int64(0); from < 20_000; from += 200 {
+		for _, at := range []int64{from + 100, from} { // the later batch comes first
+			seq++
+			put(h, seq, func(b *Samples) {
+				for i := at; i < at+100; i++ {
+					v := float64(i % 11)
+					b.AddFloat(s.Slot(), 0, i*10_000, v)
+					want[i*10_000] = v
+				}
+			})
+		}
+	}
+	require.Less(t, h.Active().Bytes(), int64(2*len(want)+pageBytes+4096))
+	sel := selected(t, h, []*Generation{h.Active()}, 0, math.MaxInt64)
+	require.Equal(t, want, read(t, sel[0]))
+}
+
 func TestMatchersEqualNaiveFilter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	h := New()
