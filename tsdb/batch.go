@@ -37,10 +37,14 @@ type Batch struct {
 	mint    int64 // samples before it are refused
 	maxt    int64
 	enc     record.ColumnEncoder
-	frame   []byte                   // room for the log, then what enc made
-	defined map[uint32]struct{}      // slots of the series that the frame defines
-	label   func(name, value string) // of enc
-	builder labels.ScratchBuilder
+	frame   []byte              // room for the log, then what enc made
+	defined map[uint32]struct{} // slots of the series that the frame defines
+	segment uint64              // of the log when the batch began
+	// undefined are slots of the series used that lack definitions in segment,
+	// some of them twice.
+	undefined []uint32
+	label     func(name, value string) // of enc
+	builder   labels.ScratchBuilder
 }
 
 type familyMetadata struct {
@@ -56,6 +60,7 @@ func (db *DB) Batch() *Batch {
 		b.label = b.enc.Label
 	}
 	b.began = db.head.Enter()
+	b.segment = db.log.Segment()
 	now := time.Now()
 	b.mint, b.maxt = db.oldest(now), now.Add(db.opts.MaxFuture).UnixMilli()
 	return b
@@ -69,6 +74,7 @@ func (db *DB) Batch() *Batch {
 // series that is there takes no lock.
 func (b *Batch) Series(lset labels.Labels) (Series, error) {
 	if s, ok := b.db.head.Find(lset, b.began); ok {
+		b.note(s, b.db.head.Mark(s.Slot()))
 		return s, nil
 	}
 	if err := b.db.checkLabels(lset); err != nil {
@@ -78,7 +84,19 @@ func (b *Batch) Series(lset labels.Labels) (Series, error) {
 		return 0, err
 	}
 	s, _, err := b.db.head.Register(lset, b.began)
-	return s, err
+	if err != nil {
+		return 0, err
+	}
+	b.note(s, b.db.head.Mark(s.Slot()))
+	return s, nil
+}
+
+// note remembers a series that is alive, and that the frame may have to define it.
+func (b *Batch) note(s Series, mark uint64) {
+	b.last = s
+	if defined(mark, b.segment) < definitions {
+		b.undefined = append(b.undefined, s.Slot())
+	}
 }
 
 // Live tells whether the series is registered still. One that is stays so until
@@ -87,11 +105,11 @@ func (b *Batch) Live(s Series) bool {
 	if s == b.last && s != 0 {
 		return true
 	}
-	if !b.db.head.Live(s, b.began) {
-		return false
+	mark, alive := b.db.head.Live(s, b.began)
+	if alive {
+		b.note(s, mark)
 	}
-	b.last = s
-	return true
+	return alive
 }
 
 // Labels returns the label set of a live series, made anew; it owns its strings.
@@ -193,7 +211,7 @@ func (b *Batch) Discard() {
 	b.began = nil
 	b.samples.Reset()
 	clear(b.meta)
-	b.meta, b.count, b.last = b.meta[:0], 0, 0
+	b.meta, b.undefined, b.count, b.last = b.meta[:0], b.undefined[:0], 0, 0
 	if b.samples.Cap() <= maxPooledSamples {
 		b.db.batches.Put(b)
 	}
@@ -286,11 +304,16 @@ func defined(mark, segment uint64) (times uint64) {
 func (b *Batch) encode(segment uint64) {
 	b.enc.Reset()
 	clear(b.defined)
+	if segment == b.segment {
+		for _, slot := range b.undefined {
+			b.define(slot, segment)
+		}
+	}
 	for i := range head.ShardCount {
 		list := b.samples.Shard(i)
 		for k := range list {
 			x := &list[k]
-			if k == 0 || x.Slot != list[k-1].Slot {
+			if segment != b.segment && (k == 0 || x.Slot != list[k-1].Slot) {
 				b.define(x.Slot, segment)
 			}
 			b.encodeSample(x)

@@ -94,9 +94,11 @@ func (h *Head) Register(lset labels.Labels, g *Generation) (ref Ref, created boo
 	return h.registry.register(lset, g.id)
 }
 
-// Live tells whether a series is registered. If so it stays until the batch,
-// which began in g, ends. It takes no lock.
-func (h *Head) Live(ref Ref, g *Generation) bool { return h.registry.pin(ref, g.id) }
+// Live tells whether a series is registered, and its mark. If so it stays until
+// the batch, which began in g, ends. It takes no lock.
+func (h *Head) Live(ref Ref, g *Generation) (mark uint64, alive bool) {
+	return h.registry.pin(ref, g.id)
+}
 
 // Labels returns the label set of a live series, made with b, which is reset. It
 // owns its strings.

@@ -41,6 +41,11 @@ func register(t *testing.T, h *Head, lset labels.Labels) (Ref, bool) {
 	return ref, created
 }
 
+func alive(h *Head, ref Ref, g *Generation) bool {
+	_, ok := h.Live(ref, g)
+	return ok
+}
+
 func labelsNow(h *Head, ref Ref) labels.Labels {
 	b := labels.NewScratchBuilder(0)
 	return h.Labels(ref, &b)
@@ -346,13 +351,13 @@ func TestDroppedSeries(t *testing.T) {
 	require.Zero(t, h.SeriesCount())
 	_, found := h.Find(lset, h.Active())
 	require.False(t, found)
-	require.False(t, h.Live(s, h.Active()))
+	require.False(t, alive(h, s, h.Active()))
 
 	other, created := register(t, h, labels.FromStrings("b", "2"))
 	require.True(t, created)
 	require.Equal(t, s.Slot(), other.Slot())
-	require.False(t, h.Live(s, h.Active()))
-	require.True(t, h.Live(other, h.Active()))
+	require.False(t, alive(h, s, h.Active()))
+	require.True(t, alive(h, other, h.Active()))
 	put(h, 2, floatAt(other, 1, 2))
 	sel := selected(t, h, []*Generation{h.Active()}, 0, 10)
 	require.Len(t, sel, 1)
@@ -362,9 +367,9 @@ func TestDroppedSeries(t *testing.T) {
 	require.True(t, created)
 	require.NotEqual(t, s, again)
 	require.Equal(t, lset, labelsNow(h, again))
-	require.False(t, h.Live(s, h.Active()))
-	require.False(t, h.Live(0, h.Active()))
-	require.False(t, h.Live(makeRef(1000, 1), h.Active()))
+	require.False(t, alive(h, s, h.Active()))
+	require.False(t, alive(h, 0, h.Active()))
+	require.False(t, alive(h, makeRef(1000, 1), h.Active()))
 }
 
 // What a batch saw alive stays as long as the batch lasts, however many
@@ -378,7 +383,7 @@ func TestBatchesKeepSeries(t *testing.T) {
 		}
 	}
 	began := h.Enter()
-	require.True(t, h.Live(s, began))
+	require.True(t, alive(h, s, began))
 	pass()
 	require.Zero(t, h.Collect())
 	put(h, 1, floatAt(s, 1, 1))
@@ -402,7 +407,7 @@ func TestCompact(t *testing.T) {
 		h.Drop(h.Seal())
 	}
 	for i := 0; i < n; i += 3 {
-		require.True(t, h.Live(refs[i], h.Active()))
+		require.True(t, alive(h, refs[i], h.Active()))
 	}
 	put(h, 1, floatAt(refs[3], 1, 1))
 	require.Zero(t, first.Samples())

@@ -80,18 +80,19 @@ func newRegistry() *registry {
 
 func (r *registry) slot(number uint32) *slot { return r.slots.At(number) }
 
-// pin notes that a series is used in a generation; false if it was dropped.
+// pin notes that a series is used in a generation and returns its mark; false if
+// it was dropped.
 // Collect does not drop a series of which pin said true as long as the batches
 // of the generation last.
-func (r *registry) pin(ref Ref, generation uint32) bool {
+func (r *registry) pin(ref Ref, generation uint32) (mark uint64, alive bool) {
 	if int(ref.Slot()) >= r.slots.Len() || ref.epoch() == 0 {
-		return false
+		return 0, false
 	}
 	s := r.slot(ref.Slot())
 	s.touch(generation) // first: collect looks at it after it changed the epoch
-	alive := s.names(ref)
+	mark, alive = s.mark.Load(), s.names(ref)
 	runtime.KeepAlive(r)
-	return alive
+	return mark, alive
 }
 
 // find returns the live series with a label set, pinned.
@@ -102,7 +103,11 @@ func (r *registry) find(lset labels.Labels, generation uint32) (Ref, bool) {
 		return 0, false
 	}
 	ref := c.at(ordinal)
-	return ref, ref != 0 && r.pin(ref, generation)
+	if ref == 0 {
+		return 0, false
+	}
+	_, alive := r.pin(ref, generation)
+	return ref, alive
 }
 
 // register finds or makes the series with a label set, pinned.
@@ -115,7 +120,7 @@ func (r *registry) register(lset labels.Labels, generation uint32) (ref Ref, cre
 		return 0, false, err
 	}
 	if ref := c.at(ordinal); ref != 0 {
-		if !r.pin(ref, generation) {
+		if _, alive := r.pin(ref, generation); !alive {
 			panic("head: a registered series is not alive")
 		}
 		return ref, false, nil
