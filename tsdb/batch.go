@@ -112,6 +112,40 @@ func (b *Batch) Live(s Series) bool {
 	return alive
 }
 
+// Stamp names a stretch of the life of a store, between two flushes and in one
+// segment of the log. 0 is none.
+type Stamp uint64
+
+// Stamp returns the stretch in which the batch began. Series of which Settled
+// told a batch with the same stamp are live for this one too.
+func (b *Batch) Stamp() Stamp { return Stamp(b.began.ID())<<32 | Stamp(uint32(b.segment)) }
+
+// Settled tells whether all series, but for those that are 0, are live and need
+// nothing more in the log: who has the answer for the Stamp of the batch may do
+// without Live, and use Add.
+func (b *Batch) Settled(series []Series) bool {
+	for _, s := range series {
+		if s == 0 {
+			continue
+		}
+		if mark, alive := b.db.head.Live(s, b.began); !alive || defined(mark, b.segment) < definitions {
+			return false
+		}
+	}
+	return true
+}
+
+// Add is Float without a start timestamp for a series that is known to be live:
+// Live said so to this batch, or Settled to one with its Stamp.
+func (b *Batch) Add(s Series, t int64, v float64) error {
+	if t < b.mint || t > b.maxt {
+		return b.timeError(s, t)
+	}
+	b.samples.AddFloat(s.Slot(), 0, t, v)
+	b.count++
+	return nil
+}
+
 // Labels returns the label set of a live series, made anew; it owns its strings.
 func (b *Batch) Labels(s Series) labels.Labels { return b.db.head.Labels(s, &b.builder) }
 

@@ -44,6 +44,8 @@ type row struct {
 type fieldSet struct {
 	shape  *shape
 	series []tsdb.Series // 0 where the field was only ever a string
+	// settled is the last tsdb.Stamp for which the store said that all series are.
+	settled atomic.Uint64
 }
 
 // shape is the field keys which many rows have in common. It is fixed.

@@ -18,6 +18,7 @@ func (s *session) fastLine(line []byte) bool {
 		return false
 	}
 	set := row.set.Load()
+	s.set = set
 	samples := s.samples[:0]
 	rest := line[space+1:]
 	for i, key := range set.shape.keys {

@@ -18,6 +18,7 @@ type session struct {
 	decoders
 	buf     []byte        // what was read and not taken yet, and room
 	samples []sample      // of the current line
+	set     *fieldSet     // where the series of samples are from; nil if not all are
 	series  []tsdb.Series // of the current line's fields
 
 	request // zeroed between requests
@@ -238,7 +239,7 @@ func (s *session) findSamples() error {
 	if err := s.findSeries(pt); err != nil {
 		return err
 	}
-	s.samples = s.samples[:0]
+	s.samples, s.set = s.samples[:0], nil
 	for i, f := range pt.fields {
 		if f.kind != kindString {
 			s.samples = append(s.samples, sample{s.series[i], f.value})
@@ -302,8 +303,17 @@ func (s *session) resolve(pt *point) error {
 
 // appendSamples puts the samples of the line whole[pos:next] into the batch.
 // Whether a series is live is asked right before it is used, which the batch is
-// quick at.
+// quick at, unless all of the row are known to be.
 func (s *session) appendSamples(whole []byte, pos, next int) error {
+	if set := s.set; set != nil {
+		settled := uint64(s.batch.Stamp())
+		if set.settled.Load() == settled {
+			return s.appendSettled(whole[pos:next])
+		}
+		if s.batch.Settled(set.series) {
+			set.settled.Store(settled)
+		}
+	}
 	for i := range s.samples {
 		if !s.batch.Live(s.samples[i].series) {
 			if err := s.renewSamples(whole, pos); err != nil {
@@ -313,6 +323,18 @@ func (s *session) appendSamples(whole []byte, pos, next int) error {
 		sm := &s.samples[i]
 		if err := s.batch.Float(sm.series, 0, s.millis, sm.value); err != nil {
 			return s.refused(whole[pos:next], err)
+		}
+	}
+	s.lines++
+	s.sampled += len(s.samples)
+	return nil
+}
+
+// appendSettled is appendSamples for series that are known to be live.
+func (s *session) appendSettled(text []byte) error {
+	for i := range s.samples {
+		if err := s.batch.Add(s.samples[i].series, s.millis, s.samples[i].value); err != nil {
+			return s.refused(text, err)
 		}
 	}
 	s.lines++

@@ -1,7 +1,6 @@
 package head
 
 import (
-	"encoding/binary"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -37,7 +36,7 @@ type holdings struct {
 	arena   *mem.Arena
 	records *mem.Records[record]
 	lanes   *mem.Records[lane]
-	pages   []mem.Handle // by stripe of slots: record numbers, from 1
+	pages   []*page // by stripe of slots
 	extras  map[uint32]*extra
 }
 
@@ -82,6 +81,9 @@ func (g *Generation) release() {
 	}
 }
 
+// ID numbers the generations of a head, from 1.
+func (g *Generation) ID() uint32 { return g.id }
+
 // Bytes returns the memory that the samples take.
 func (g *Generation) Bytes() int64 { return g.bytes.Load() }
 
@@ -99,12 +101,13 @@ func (g *Generation) SeqRange() (lo, hi uint64, ok bool) {
 // when there were none.
 func (g *Generation) TimeRange() (mint, maxt int64) { return g.mint.Load(), g.maxt.Load() }
 
-const pageBytes = 4 * stripe
+// page has the number of the record, plus one, of each slot of a stripe.
+type page [stripe]uint32
 
-// page returns the place of a slot among the pages and in its page.
-func page(slot uint32) (stripeNumber, offset uint32) {
-	return slot >> (stripeBits + shardBits), slot & (stripe - 1) * 4
-}
+const pageBytes = int(unsafe.Sizeof(page{}) + unsafe.Sizeof((*page)(nil)))
+
+// stripeOf returns the number of the stripe of a slot, among those of its shard.
+func stripeOf(slot uint32) int { return int(slot >> (stripeBits + shardBits)) }
 
 // cursor returns a cursor that was used before or a new one.
 func (g *Generation) cursor() *tail.Cursor {
@@ -123,11 +126,11 @@ func (g *Generation) mustBeHeld() {
 
 // find returns the record of a slot and its number, nil if there is none.
 func (s *holdings) find(slot uint32) (*record, uint32) {
-	i, off := page(slot)
-	if int(i) >= len(s.pages) || s.pages[i] == 0 {
+	i := stripeOf(slot)
+	if i >= len(s.pages) || s.pages[i] == nil {
 		return nil, 0
 	}
-	n := binary.LittleEndian.Uint32(s.arena.Bytes(s.pages[i], pageBytes)[off:])
+	n := s.pages[i][slot%stripe]
 	if n == 0 {
 		return nil, 0
 	}
@@ -140,18 +143,16 @@ func (s *holdings) open(slot uint32) (r *record, number uint32, grown int) {
 	if r, number = s.find(slot); r != nil {
 		return r, number, 0
 	}
-	i, off := page(slot)
-	for int(i) >= len(s.pages) {
-		s.pages = append(s.pages, 0)
+	i := stripeOf(slot)
+	for i >= len(s.pages) {
+		s.pages = append(s.pages, nil)
 	}
-	if s.pages[i] == 0 {
-		h, b := s.arena.Alloc(pageBytes)
-		clear(b[:pageBytes])
-		s.pages[i] = h
+	if s.pages[i] == nil {
+		s.pages[i] = new(page)
 		grown += pageBytes
 	}
 	number = s.records.Add()
-	binary.LittleEndian.PutUint32(s.arena.Bytes(s.pages[i], pageBytes)[off:], number+1)
+	s.pages[i][slot%stripe] = number + 1
 	r = s.records.At(number)
 	r.slot, r.mint, r.maxt = slot, emptyMinT, emptyMaxT
 	return r, number, grown + recordBytes
