@@ -94,7 +94,7 @@ func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
 	app.Flag("storage.retention-size", "Size of the data past which the oldest days are dropped; 0 keeps them.").Default("0").SetValue(&bytesValue{"storage.retention-size", &f.store.RetentionBytes})
 	app.Flag("storage.wal-sync", "When the log reaches the disk: always, off or an interval.").Default("100ms").StringVar(&sync)
 	app.Flag("storage.max-future", "How far ahead of the clock a sample may lie.").Default("2d").SetValue(&durationValue{"storage.max-future", &future})
-	app.Flag("storage.flush-size", "Memory of samples at which they are written out.").Default("64MiB").SetValue(&bytesValue{"storage.flush-size", &f.store.FlushBytes})
+	app.Flag("storage.flush-size", "Memory of samples at which they are written out; 0 is 256 MiB or a sixteenth of the machine's or container's memory if that is less.").Default("0").SetValue(&bytesValue{"storage.flush-size", &f.store.FlushBytes})
 	app.Flag("storage.flush-interval", "Age of samples at which they are written out.").Default("2h").SetValue(&durationValue{"storage.flush-interval", &interval})
 	app.Flag("storage.memory-budget", "Memory of samples past which writes are refused; 0 is a quarter of the machine's or container's memory.").Default("0").SetValue(&bytesValue{"storage.memory-budget", &f.store.MemoryBudget})
 	app.Flag("storage.max-series", "Active series past which new ones are refused; 0 sets no limit.").Default("0").IntVar(&f.store.MaxSeries)
@@ -108,6 +108,9 @@ func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
 			f.store.ScrubInterval = -1
 		}
 		f.store.Retention, f.store.MaxFuture, f.store.FlushInterval = retention, future, interval
+		if f.store.FlushBytes == 0 {
+			f.store.FlushBytes = min(256<<20, memoryLimit()/16)
+		}
 		if f.store.MemoryBudget == 0 {
 			f.store.MemoryBudget = max(4*f.store.FlushBytes, memoryLimit()/4)
 		}
