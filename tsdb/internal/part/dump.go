@@ -62,7 +62,8 @@ func (p *Part) dumpSeries(w io.Writer, l *loaded, series uint32, samples bool) {
 	}
 }
 
-func dumpSpan(w io.Writer, s *block.Span) {
+// DumpSpan writes the samples of a loaded span, one a line.
+func DumpSpan(w io.Writer, s *block.Span) {
 	for i := range s.Count {
 		fmt.Fprintf(w, "    %d", s.Time(i))
 		if start := s.StartTime(i); start != 0 {

@@ -178,5 +178,5 @@ func (g *groups) dumpBlock(w io.Writer, r *reader, page *groupPage, row int, sam
 		fmt.Fprintf(w, "    damaged: %v\n", err)
 		return
 	}
-	dumpSpan(w, &s)
+	DumpSpan(w, &s)
 }

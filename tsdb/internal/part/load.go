@@ -27,6 +27,10 @@ type samples interface {
 	overlap(series []uint32, mint, maxt int64) ([]uint32, error)
 	// cursor is Part.Cursor and its like.
 	cursor(series uint32, mint, maxt int64, how reading) block.Cursor
+	// walk is Part.EachBlock.
+	walk(f func(*BlockInfo) error, lost func(Loss)) error
+	// space is Part.DataSpace but for the tables.
+	space() (DataSpace, error)
 	// verify decodes all blocks and reports damage.
 	verify(report func(Problem)) error
 	// dump prints the blocks of a series, damage in their place.
@@ -44,16 +48,19 @@ func (p *Part) load() (*loaded, error) {
 	if l.index, err = p.openIndex(); err != nil {
 		return nil, err
 	}
-	if p.meta.Format == 1 {
-		l.samples, err = loadTables(p)
-	} else {
-		l.samples, err = loadGroups(p)
-	}
-	if err != nil {
+	if l.samples, err = p.loadSamples(); err != nil {
 		return nil, err
 	}
 	p.mu.loaded = l
 	return l, nil
+}
+
+// loadSamples reads the tables of the data file.
+func (p *Part) loadSamples() (samples, error) {
+	if p.meta.Format == 1 {
+		return loadTables(p)
+	}
+	return loadGroups(p)
 }
 
 // readFile reads a file that must have the given size.

@@ -221,6 +221,6 @@ func (l *tables) dump(w io.Writer, series uint32, samples bool) {
 			fmt.Fprintf(w, "    damaged: %v\n", err)
 			continue
 		}
-		dumpSpan(w, &c.span)
+		DumpSpan(w, &c.span)
 	}
 }

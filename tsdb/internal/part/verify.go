@@ -32,12 +32,27 @@ func (p *Part) Verify(report func(Problem)) error {
 		return err
 	}
 	if l == nil {
-		return nil
+		return p.verifyWithoutIndex(report)
 	}
 	if err := p.verifyIndex(l.index, report); err != nil {
 		return err
 	}
 	return l.samples.verify(report)
+}
+
+// verifyWithoutIndex checks the blocks of a part whose index does not open.
+func (p *Part) verifyWithoutIndex(report func(Problem)) error {
+	p.mu.Lock()
+	_, err := p.openIndex()
+	p.mu.Unlock()
+	if err == nil {
+		return nil // it is the tables that do not
+	}
+	s, err := p.openSamples()
+	if err != nil {
+		return p.sift(err, report)
+	}
+	return s.verify(report)
 }
 
 // sift reports damage, missing files too, and passes other errors on.
