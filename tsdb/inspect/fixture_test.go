@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"io/fs"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/metadata"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/tsdb"
@@ -78,26 +81,62 @@ func float(t testing.TB, b *tsdb.Batch, lset labels.Labels, st, at int64, v floa
 	require.NoError(t, b.Float(s, st, at, v))
 }
 
-// fixture is a store as buildStore left it, in the first version of each
-// format. Released formats stay readable, so it is not made anew after that.
-const fixture = "testdata/store"
+// The fixtures. Released formats stay readable, so they are not made anew once
+// they are there.
+const (
+	fixture1 = "testdata/store"  // as buildStore left it, in the first version of each format
+	fixture2 = "testdata/store2" // as buildRich left it: parts of format 2, indexes of version 3, frames of columns
+)
 
-// TestRewriteFixture makes the fixture anew when INSPECT_FIXTURE is set.
+// TestRewriteFixture makes the newer fixture anew when INSPECT_FIXTURE is set.
 func TestRewriteFixture(t *testing.T) {
 	if os.Getenv("INSPECT_FIXTURE") == "" {
 		t.Skip("INSPECT_FIXTURE is not set")
 	}
 	mem := vfs.NewMem()
-	db := buildStore(t, mem, "db")
-	require.NoError(t, os.RemoveAll(fixture))
-	copyTree(t, mem, "db", vfs.OS{}, fixture)
+	db := buildRich(t, mem, "db")
+	require.NoError(t, os.RemoveAll(fixture2))
+	copyTree(t, mem, "db", vfs.OS{}, fixture2)
 	require.NoError(t, db.Close())
 }
 
-func loadFixture(t testing.TB) *vfs.Mem {
+// buildRich is buildStore and then a day with samples that are coded in many
+// ways, enough of them that blocks have checksums of their own.
+func buildRich(t testing.TB, fsys vfs.FS, dir string) *tsdb.DB {
+	t.Helper()
+	db := buildStore(t, fsys, dir)
+	r := rand.New(rand.NewPCG(1, 2))
+	write(t, db, func(b *tsdb.Batch) {
+		for host := range 3 {
+			name := func(metric string) labels.Labels {
+				return labels.FromStrings("__name__", metric, "host", string(rune('a'+host)), "job", "node")
+			}
+			total := 0
+			for i := range int64(1000) {
+				at := day + 3*86400000 + i*15000
+				total += r.IntN(50)
+				float(t, b, name("build_info"), 0, at, 1)
+				float(t, b, name("bytes_total"), 0, at, float64(total))
+				float(t, b, name("noise"), 0, at, r.NormFloat64())
+				float(t, b, name("temperature"), 0, at+int64(r.IntN(20)), float64(r.IntN(200))/10)
+				if i%100 == 99 {
+					float(t, b, name("bytes_total"), 0, at+1, math.Float64frombits(value.StaleNaN))
+				}
+			}
+		}
+	})
+	require.NoError(t, db.ForceFlush(t.Context()))
+	write(t, db, func(b *tsdb.Batch) {
+		float(t, b, labels.FromStrings("__name__", "up", "job", "a"), 0, day+4*86400000, 1)
+		float(t, b, labels.FromStrings("__name__", "up", "job", "b"), 0, day+4*86400000, 0)
+	})
+	return db
+}
+
+func loadFixture(t testing.TB, name string) *vfs.Mem {
 	t.Helper()
 	mem := vfs.NewMem()
-	copyTree(t, vfs.OS{}, filepath.ToSlash(fixture), mem, "db")
+	copyTree(t, vfs.OS{}, filepath.ToSlash(name), mem, "db")
 	return mem
 }
 

@@ -23,7 +23,12 @@ func TestRunningStore(t *testing.T) {
 	go func() { stopped <- churn(t, db, stop) }()
 	for range 40 {
 		for _, look := range []func(io.Writer) error{
-			store.Check, store.ListParts, store.ListLog, store.VerifyLog,
+			store.Check, store.ListParts, store.ListLog, store.VerifyLog, store.Space, store.ReplayLog,
+			func(w io.Writer) error {
+				return store.Find(w, true, labels.MustNewMatcher(labels.MatchEqual, "__name__", "churn"))
+			},
+			func(w io.Writer) error { return store.ListBlocks(w, 0, nil) },
+			func(w io.Writer) error { return store.BlockStats(w, "job", 2) },
 			func(w io.Writer) error { return store.DumpParts(w, true) },
 			func(w io.Writer) error { return store.IndexStats(w, 10) },
 			func(w io.Writer) error { return store.DumpLog(w, true, 0) },
@@ -73,7 +78,7 @@ func churn(t *testing.T, db *tsdb.DB, stop chan struct{}) error {
 
 // TestWriteError wants a full pipe to end a call with its error.
 func TestWriteError(t *testing.T) {
-	store, err := open(loadFixture(t), "db")
+	store, err := open(loadFixture(t, fixture1), "db")
 	require.NoError(t, err)
 	require.ErrorIs(t, store.Check(brokenPipe{}), io.ErrClosedPipe)
 	require.ErrorIs(t, store.DumpLog(brokenPipe{}, true, 0), io.ErrClosedPipe)
@@ -86,7 +91,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 func TestOpen(t *testing.T) {
 	_, err := Open(t.TempDir())
 	require.ErrorContains(t, err, "MANIFEST")
-	store, err := Open(fixture)
+	store, err := Open(fixture1)
 	require.NoError(t, err)
 	require.NoError(t, store.Check(io.Discard))
 }

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 
-	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/manifest"
 	"github.com/varvedb/varve/tsdb/internal/part"
 )
@@ -77,8 +75,9 @@ func (s *Store) VerifyParts(out io.Writer, ids ...uint64) error {
 }
 
 func (s *Store) verifyPart(r *report, ref partRef) error {
-	return s.withPart(r, ref, func(p *part.Part) error {
-		before := r.damage
+	before, opened := r.damage, false
+	err := s.withPart(r, ref, func(p *part.Part) error {
+		opened = true
 		if gone, err := s.verifyOpened(r, ref, p); gone || err != nil {
 			return err
 		}
@@ -90,25 +89,37 @@ func (s *Store) verifyPart(r *report, ref partRef) error {
 		}
 		return nil
 	})
+	if m := ref.info; !opened && ref.listed && r.damage > before {
+		lostAll(r, m.Series, m.Samples, m.MinT, m.MaxT)
+	}
+	return err
 }
 
-// verifyOpened prints what is damaged in a part. It is gone when the store
-// removed its files meanwhile.
+// verifyOpened prints what is damaged in a part, and what that costs. It is gone
+// when the store removed its files meanwhile.
 func (s *Store) verifyOpened(r *report, ref partRef, p *part.Part) (gone bool, err error) {
-	err = p.Verify(func(problem part.Problem) {
-		missing := errors.Is(problem.Cause, fs.ErrNotExist)
-		switch {
-		case gone:
-		case missing && s.gone(ref):
-			gone = true
+	var problems []part.Problem
+	if err := p.Verify(func(problem part.Problem) { problems = append(problems, problem) }); err != nil {
+		return false, err
+	}
+	for _, problem := range problems {
+		if errors.Is(problem.Cause, fs.ErrNotExist) && s.gone(ref) {
 			r.wentAway(ref)
-		case missing:
+			return true, nil
+		}
+	}
+	l := lossPrinter{report: r, part: p, names: newNames(p)}
+	for _, problem := range problems {
+		if errors.Is(problem.Cause, fs.ErrNotExist) {
 			r.damaged("part %s: %v", ref.name(), problem.Cause)
-		default:
+		} else {
 			r.damaged("part %s: %v", ref.name(), problem)
 		}
-	})
-	return gone, err
+		if err := l.print(problem); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // compare holds what the manifest says of a part against the part.
@@ -145,8 +156,11 @@ func (s *Store) DumpParts(out io.Writer, samples bool, ids ...uint64) error {
 	for _, ref := range refs {
 		if err := s.withPart(r, ref, func(p *part.Part) error {
 			r.printf("part %s\n", ref.name())
-			if err := p.Dump(r, samples); err != nil || !samples {
+			if err := p.Dump(r, samples); err != nil {
 				return err
+			}
+			if !samples {
+				return p.EachBlock(func(*part.BlockInfo) error { return nil }, func(loss part.Loss) { r.damaged("part %s: %s", ref.name(), lossText(loss)) })
 			}
 			_, err := s.verifyOpened(r, ref, p)
 			return err
@@ -155,55 +169,4 @@ func (s *Store) DumpParts(out io.Writer, samples bool, ids ...uint64) error {
 		}
 	}
 	return r.result()
-}
-
-// IndexStats prints, for the parts with these ids or for all, how many series
-// and values each label has, the labels with the most values first, and top of
-// them with their commonest values.
-func (s *Store) IndexStats(out io.Writer, top int, ids ...uint64) error {
-	r := &report{out: out}
-	refs, err := s.parts(r, ids)
-	if err != nil {
-		return err
-	}
-	for _, ref := range refs {
-		if err := s.withPart(r, ref, func(p *part.Part) error {
-			return s.indexStats(r, ref, p, top)
-		}); err != nil {
-			return err
-		}
-	}
-	return r.result()
-}
-
-func (s *Store) indexStats(r *report, ref partRef, p *part.Part, top int) error {
-	segment, err := p.Index()
-	if err != nil {
-		return err
-	}
-	return segment.Guard(func() error {
-		printIndex(r, ref, segment, top)
-		return nil
-	})
-}
-
-func printIndex(r *report, ref partRef, segment *index2.Segment, top int) {
-	names := segment.Cardinality()
-	values, bytes := 0, 0
-	for _, n := range names {
-		values += n.Values
-		bytes += n.Bytes
-	}
-	r.printf("part %s: %d series, %d label names, %d values of %d bytes, %d bytes in memory\n",
-		ref.name(), segment.Len(), len(names), values, bytes, segment.Size())
-	slices.SortStableFunc(names, func(a, b indexName) int { return b.Values - a.Values })
-	rows := [][]any{{"LABEL", "VALUES", "SERIES", "BYTES", "COMMONEST"}}
-	for i, n := range names {
-		if i == top {
-			rows = append(rows, []any{fmt.Sprintf("and %d more", len(names)-top), "", "", "", ""})
-			break
-		}
-		rows = append(rows, []any{n.Name, n.Values, n.Series, n.Bytes, commonest(segment, n.Name)})
-	}
-	r.table(rows)
 }

@@ -1,0 +1,115 @@
+package inspect
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/part"
+)
+
+// forParts calls f with each of the parts with these ids, of all parts if there
+// are none, and prints what is wrong with one.
+func (s *Store) forParts(r *report, ids []uint64, f func(ref partRef, p *part.Part) error) error {
+	refs, err := s.parts(r, ids)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if err := s.withPart(r, ref, func(p *part.Part) error { return f(ref, p) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachPart is forParts for calls that print part by part.
+func (s *Store) eachPart(out io.Writer, ids []uint64, f func(r *report, ref partRef, p *part.Part) error) error {
+	r := &report{out: out}
+	if err := s.forParts(r, ids, func(ref partRef, p *part.Part) error { return f(r, ref, p) }); err != nil {
+		return err
+	}
+	return r.result()
+}
+
+// seriesSet is the series that were chosen, all of a part if it is nil.
+type seriesSet map[uint32]bool
+
+func (s seriesSet) has(series uint32) bool { return s == nil || s[series] }
+
+// choose returns the series of a part that matchers select.
+func choose(p *part.Part, ms []*labels.Matcher) (seriesSet, error) {
+	if len(ms) == 0 {
+		return nil, nil
+	}
+	list, err := ordinals(p, ms)
+	if err != nil {
+		return nil, err
+	}
+	set := make(seriesSet, len(list))
+	for _, o := range list {
+		set[o] = true
+	}
+	return set, nil
+}
+
+// ordinals returns the series of a part that matchers select, ascending.
+func ordinals(p *part.Part, ms []*labels.Matcher) ([]uint32, error) {
+	index, err := p.Index()
+	if err != nil {
+		return nil, err
+	}
+	set, err := index.Select(ms...)
+	if err != nil {
+		return nil, err
+	}
+	return index.Ordinals(set)
+}
+
+// seriesNames makes the labels of series; where the index is damaged their
+// ordinals stand for them, and err says why.
+type seriesNames struct {
+	maker *index2.Materializer
+	err   error
+}
+
+func newNames(p *part.Part) *seriesNames {
+	index, err := p.Index()
+	if err != nil {
+		return &seriesNames{err: err}
+	}
+	return &seriesNames{maker: index.Materializer()}
+}
+
+func (n *seriesNames) labels(series uint32) (labels.Labels, bool) {
+	if n.maker == nil {
+		return labels.Labels{}, false
+	}
+	lset, err := n.maker.Labels(series)
+	if err != nil && n.err == nil {
+		n.err = err
+	}
+	return lset, err == nil
+}
+
+// of returns a series as people read it.
+func (n *seriesNames) of(series uint32) string {
+	if lset, ok := n.labels(series); ok {
+		return lset.String()
+	}
+	return fmt.Sprintf("series %d", series)
+}
+
+// value returns a label of a series.
+func (n *seriesNames) value(series uint32, name string) string {
+	lset, ok := n.labels(series)
+	switch {
+	case !ok:
+		return "(damaged)"
+	case lset.Get(name) == "":
+		return "(none)"
+	}
+	return lset.Get(name)
+}
