@@ -1,5 +1,5 @@
 // Command varvectl looks into the folder of a store, stopped or running: its
-// parts, its log, its index and its manifest. It never writes there.
+// parts, their blocks and series, its log and its manifest. It never writes there.
 //
 // It exits with 0 when all is sound, with 1 when it found damage or could not
 // look, and with 2 when it was called the wrong way.
@@ -43,9 +43,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func newApp(e *env, stderr io.Writer) *kingpin.Application {
-	app := kingpin.New("varvectl", "Look into the folder of a varve store, stopped or running. Nothing is written there.")
+	app := kingpin.New("varvectl", "Look into the folder of a varve store, stopped or running. Nothing is written there. The exit status is 1 if something is damaged.")
 	app.Version(version.Print("varvectl"))
 	app.HelpFlag.Short('h')
+	app.UsageTemplate(kingpin.DefaultUsageTemplate + longHelp)
 	app.UsageWriter(usageWriter{e})
 	app.ErrorWriter(stderr)
 	app.Terminate(func(code int) {
@@ -58,15 +59,30 @@ func newApp(e *env, stderr io.Writer) *kingpin.Application {
 	partLs(part, e)
 	partVerify(part, e)
 	partDump(part, e)
+	block := app.Command("block", "What samples of one series are coded as, in a part.")
+	blockLs(block, e)
+	blockStats(block, e)
+	blockInfo(block, e)
+	blockDump(block, e)
+	index := app.Command("index", "The series of each part.")
+	indexStats(index, e)
+	indexLookup(index, e)
+	indexDump(index, e)
 	wal := app.Command("wal", "The log of what is not in parts yet.")
 	walLs(wal, e)
 	walDump(wal, e)
 	walVerify(wal, e)
-	indexStats(app.Command("index", "The series of each part."), e)
+	walReplay(wal, e)
 	manifestShow(app.Command("manifest", "The list of what is live."), e)
-	dbCheck(app.Command("db", "The store as a whole."), e)
+	db := app.Command("db", "The store as a whole.")
+	dbCheck(db, e)
+	dbSpace(db, e)
+	dbFind(db, e)
 	return app
 }
+
+// longHelp goes below the usage of a command: what its columns mean.
+const longHelp = `{{with .Context.SelectedCommand}}{{with .HelpLong}}{{. | Wrap 0}}{{end}}{{end}}`
 
 // env is what the commands share.
 type env struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +60,19 @@ func TestCommands(t *testing.T) {
 		{"manifest show", "log flushed up to sequence number 1"},
 		{"manifest show --metadata", "metadata of 0 families"},
 		{"db check", "log is sound"},
+		{"db space", "index: dictionaries"},
+		{"db find up", "2 samples in 2 places"},
+		{"db find --series up", `{__name__="up", job="a"}: 1 samples`},
+		{"db find up{job=\"b\"}", "0 samples in 0 places"},
+		{"block ls", "decimal/linear"},
+		{"block ls --match=up --largest=1 1", `{__name__="up", job="a"}`},
+		{"block stats", "decimal/linear"},
+		{"block stats --by=job", "SHARE"},
+		{"block info 1 8", "kind float, 1 samples"},
+		{"block dump 1 8", "1709164800000 1 3ff0000000000000"},
+		{"index lookup {job=~\"a|b\"}", `0 {__name__="up", job="a"}`},
+		{"index dump --label=job", `"a" 1`},
+		{"wal replay", "1 frames of 1 series, 1 samples"},
 	} {
 		code, out, errOut := ctl(append(strings.Fields(c.args), "--storage.path="+dir)...)
 		require.Equal(t, 0, code, "%s: %s", c.args, errOut)
@@ -74,7 +88,7 @@ func TestDamageExitsWithOne(t *testing.T) {
 	require.NoError(t, err)
 	data[len(data)/2] ^= 1
 	require.NoError(t, os.WriteFile(name, data, 0o600))
-	for _, args := range []string{"part verify", "db check", "index stats", "part dump"} {
+	for _, args := range []string{"part verify", "db check", "index stats", "part dump", "db space", "db find up"} {
 		code, out, errOut := ctl(append(strings.Fields(args), "--storage.path="+dir)...)
 		require.Equal(t, 1, code, args)
 		require.Contains(t, out, "DAMAGE part 000000000001: ", args)
@@ -98,6 +112,9 @@ func TestUsage(t *testing.T) {
 		{"", 0, "usage: varvectl", ""},
 		{"part burn", 2, "", "varvectl: "},
 		{"part verify one", 2, "", "varvectl: "},
+		{"db find up{", 2, "", "varvectl: "},
+		{"block stats --help", 0, "EXCEPTIONS", ""},
+		{"block info 1 77 --storage.path=" + newStore(t), 1, "", "part 000000000001: no block is at 77"},
 		{"db check --storage.path=" + dir, 1, "", "has neither MANIFEST"},
 		{"part verify 9 --storage.path=" + newStore(t), 1, "", "part 9: "},
 	} {
@@ -106,5 +123,18 @@ func TestUsage(t *testing.T) {
 		require.Contains(t, out+errOut, c.out, c.args)
 		require.Contains(t, errOut, c.err, c.args)
 		require.LessOrEqual(t, strings.Count(out, "usage: "), 1, c.args)
+	}
+}
+
+// TestReadmeListsTheCommands holds the list for users against the commands.
+func TestReadmeListsTheCommands(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	commands := newApp(&env{}, io.Discard).Model().FlattenedCommands()
+	require.Greater(t, len(commands), 10)
+	for _, c := range commands {
+		if c.Name != "help" {
+			require.Contains(t, string(readme), "`"+c.FullCommand, "README.md")
+		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 )
 
 func partVerify(parent *kingpin.CmdClause, e *env) {
-	cmd := parent.Command("verify", "Read and decode everything in parts.")
-	ids := cmd.Arg("part", "Number of a part; all if there is none.").Uint64List()
+	cmd := parent.Command("verify", "Read and decode everything in parts: what is damaged, and which samples that costs.")
+	ids := partsArg(cmd)
 	cmd.Action(e.action(func(s *inspect.Store) error {
 		return s.VerifyParts(e.out, *ids...)
 	}))
