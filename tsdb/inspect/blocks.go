@@ -27,10 +27,8 @@ func (s *Store) ListBlocks(out io.Writer, most int, ms []*labels.Matcher, ids ..
 		}
 		r.printf("part %s\n", ref.name())
 		l := blockList{report: r, names: newNames(p), most: most}
-		if err := p.EachBlock(func(b *part.BlockInfo) error {
-			if chosen.has(b.Series) {
-				l.add(b)
-			}
+		if err := p.EachBlock(chosen, func(b *part.BlockInfo) error {
+			l.add(b)
 			return r.err
 		}, func(loss part.Loss) { r.damaged("part %s: %s", ref.name(), lossText(loss)) }); err != nil && r.err == nil {
 			return err
@@ -131,7 +129,7 @@ func (s *Store) BlockStats(out io.Writer, by string, top int, ids ...uint64) err
 			n := newNames(p)
 			value = func(series uint32) string { return n.value(series, by) }
 		}
-		return p.EachBlock(func(b *part.BlockInfo) error {
+		return p.EachBlock(nil, func(b *part.BlockInfo) error {
 			codings.add([3]string{b.Kind.String(), coding(b), timesForm(b)}, b)
 			if by != "" {
 				values.add([3]string{value(b.Series)}, b)

@@ -57,14 +57,12 @@ func (f *finder) part(ref partRef, p *part.Part) error {
 	}
 	bySeries := map[uint32]*found{}
 	var order []uint32
-	if err := p.EachBlock(func(b *part.BlockInfo) error {
-		if chosen.has(b.Series) {
-			if bySeries[b.Series] == nil {
-				bySeries[b.Series] = newFound()
-				order = append(order, b.Series)
-			}
-			bySeries[b.Series].add(uint64(b.Samples), uint64(b.Bytes), b.MinT, b.MaxT)
+	if err := p.EachBlock(chosen, func(b *part.BlockInfo) error {
+		if bySeries[b.Series] == nil {
+			bySeries[b.Series] = newFound()
+			order = append(order, b.Series)
 		}
+		bySeries[b.Series].add(uint64(b.Samples), uint64(b.Bytes), b.MinT, b.MaxT)
 		return nil
 	}, func(loss part.Loss) { f.damaged("part %s: %s", ref.name(), lossText(loss)) }); err != nil {
 		return err

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 
 	"github.com/varvedb/varve/tsdb/internal/record"
 	"github.com/varvedb/varve/tsdb/internal/wal"
@@ -208,16 +210,27 @@ func dumpItem(r *report, it *record.Item) {
 	case record.KindSeries:
 		r.printf("  series %d %s\n", it.Ref, it.Labels)
 	case record.KindFloat:
-		r.printf("  float %d %d%s %v\n", it.Ref, it.T, since, it.Value)
+		r.printf("  float %d %d%s %s\n", it.Ref, it.T, since, valueText(it.Value))
 	case record.KindHistogram:
 		r.printf("  histogram %d %d%s %s hint %d\n", it.Ref, it.T, since, it.Histogram, it.Histogram.CounterResetHint)
 	case record.KindFloatHistogram:
-		r.printf("  histogram %d %d%s %s hint %d\n", it.Ref, it.T, since, it.FloatHistogram, it.FloatHistogram.CounterResetHint)
+		r.printf("  float histogram %d %d%s %s hint %d\n", it.Ref, it.T, since, it.FloatHistogram, it.FloatHistogram.CounterResetHint)
 	case record.KindExemplar:
 		r.printf("  exemplar %d %d %v %s\n", it.Ref, it.T, it.Exemplar.Value, it.Exemplar.Labels)
 	case record.KindMetadata:
 		r.printf("  metadata %s type %q unit %q help %q\n", it.Family, it.Metadata.Type, it.Metadata.Unit, it.Metadata.Help)
 	}
+}
+
+// valueText writes a value so that it can be told from any other.
+func valueText(v float64) string {
+	switch {
+	case value.IsStaleNaN(v):
+		return "stale"
+	case math.IsNaN(v):
+		return fmt.Sprintf("NaN %016x", math.Float64bits(v))
+	}
+	return fmt.Sprint(v)
 }
 
 func dumpTombstone(r *report, t record.Tombstone) {

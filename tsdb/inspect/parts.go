@@ -160,7 +160,7 @@ func (s *Store) DumpParts(out io.Writer, samples bool, ids ...uint64) error {
 				return err
 			}
 			if !samples {
-				return p.EachBlock(func(*part.BlockInfo) error { return nil }, func(loss part.Loss) { r.damaged("part %s: %s", ref.name(), lossText(loss)) })
+				return p.EachBlock(nil, func(*part.BlockInfo) error { return nil }, func(loss part.Loss) { r.damaged("part %s: %s", ref.name(), lossText(loss)) })
 			}
 			_, err := s.verifyOpened(r, ref, p)
 			return err

@@ -34,25 +34,13 @@ func (s *Store) eachPart(out io.Writer, ids []uint64, f func(r *report, ref part
 	return r.result()
 }
 
-// seriesSet is the series that were chosen, all of a part if it is nil.
-type seriesSet map[uint32]bool
-
-func (s seriesSet) has(series uint32) bool { return s == nil || s[series] }
-
-// choose returns the series of a part that matchers select.
-func choose(p *part.Part, ms []*labels.Matcher) (seriesSet, error) {
+// choose returns the series of a part that matchers select, nil for all if there
+// are no matchers.
+func choose(p *part.Part, ms []*labels.Matcher) ([]uint32, error) {
 	if len(ms) == 0 {
 		return nil, nil
 	}
-	list, err := ordinals(p, ms)
-	if err != nil {
-		return nil, err
-	}
-	set := make(seriesSet, len(list))
-	for _, o := range list {
-		set[o] = true
-	}
-	return set, nil
+	return ordinals(p, ms)
 }
 
 // ordinals returns the series of a part that matchers select, ascending.

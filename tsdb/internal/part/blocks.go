@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"path"
+	"slices"
 
 	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -31,15 +32,16 @@ type Loss struct {
 	Problem     Problem
 }
 
-// EachBlock calls f with every block, series after series and ascending in time,
-// out of the headers alone, and lost with what has none that can be read. It goes
-// without the index. An error of f ends it; others are of reading.
-func (p *Part) EachBlock(f func(*BlockInfo) error, lost func(Loss)) error {
+// EachBlock calls f with every block of the given series, which ascend, of all if
+// there is no list: series after series and ascending in time, out of the headers
+// alone. lost is told what has no header that can be read. It goes without the
+// index. An error of f ends it; others are of reading.
+func (p *Part) EachBlock(series []uint32, f func(*BlockInfo) error, lost func(Loss)) error {
 	s, err := p.openSamples()
 	if err != nil {
 		return err
 	}
-	return s.walk(f, lost)
+	return s.walk(series, f, lost)
 }
 
 // EachLoss decodes every block and calls lost with what cannot be: what Verify
@@ -50,7 +52,7 @@ func (p *Part) EachLoss(lost func(Loss)) error {
 	if err != nil {
 		return err
 	}
-	return s.walk(func(b *BlockInfo) error {
+	return s.walk(nil, func(b *BlockInfo) error {
 		c := s.cursor(b.Series, b.MinT, b.MaxT, reading{})
 		for c.Next() {
 		}
@@ -71,7 +73,7 @@ func (p *Part) BlocksAt(offset int64, f func(*BlockInfo, block.Cursor) error) (b
 	if err != nil {
 		return 0, err
 	}
-	err = s.walk(func(b *BlockInfo) error {
+	err = s.walk(nil, func(b *BlockInfo) error {
 		if b.Offset != offset {
 			return nil
 		}
@@ -100,9 +102,19 @@ func (p *Part) problem(err error) Problem {
 	return Problem{File: path.Join(p.dir, DataFile), Cause: err}
 }
 
-func (g *groups) walk(f func(*BlockInfo) error, lost func(Loss)) error {
+// among tells whether any of a list of ascending series lies in a range; all do if
+// there is no list.
+func among(series []uint32, first, last uint32) bool {
+	at, found := slices.BinarySearch(series, first)
+	return series == nil || found || at < len(series) && series[at] <= last
+}
+
+func (g *groups) walk(only []uint32, f func(*BlockInfo) error, lost func(Loss)) error {
 	var h b1.Header
 	for group := range g.table.Rows() {
+		if !among(only, uint32(g.at(groupFirst, group)), uint32(g.at(groupLast, group))) {
+			continue
+		}
 		page, err := g.readPage(group)
 		if errors.Is(err, block.ErrCorrupt) {
 			lost(Loss{
@@ -116,6 +128,9 @@ func (g *groups) walk(f func(*BlockInfo) error, lost func(Loss)) error {
 		}
 		for k := range page.rows.Len() {
 			series := page.first + page.rows.Series(k) - 1
+			if !among(only, series, series) {
+				continue
+			}
 			mint, maxt := page.rows.Times(k)
 			if err := page.rows.Header(k, &h); err != nil {
 				lost(Loss{
@@ -136,13 +151,16 @@ func (g *groups) walk(f func(*BlockInfo) error, lost func(Loss)) error {
 	return nil
 }
 
-func (l *tables) walk(f func(*BlockInfo) error, _ func(Loss)) error {
+func (l *tables) walk(only []uint32, f func(*BlockInfo) error, _ func(Loss)) error {
 	samples := make([]uint64, l.pages.Rows())
 	for row := range l.blocks.Rows() {
 		samples[l.blocks.At(columnPage, row)] += l.blocks.At(columnCount, row)
 	}
 	for series := range l.series.Rows() {
 		begin, end := l.rows(uint32(series))
+		if !among(only, uint32(series), uint32(series)) {
+			continue
+		}
 		for row := begin; row < end; row++ {
 			number, count := int(l.blocks.At(columnPage, row)), l.blocks.At(columnCount, row)
 			b := BlockInfo{

@@ -1,6 +1,7 @@
 package part
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"path"
@@ -29,7 +30,7 @@ func TestEachBlockTellsWhatCursorsRead(t *testing.T) {
 		}
 		got, want := map[uint32]sum{}, map[uint32]sum{}
 		bytes := uint64(0)
-		require.NoError(t, p.EachBlock(func(b *BlockInfo) error {
+		require.NoError(t, p.EachBlock(nil, func(b *BlockInfo) error {
 			require.Equal(t, c.dir != "testdata/v1", b.Header != nil)
 			x, ok := got[b.Series]
 			if !ok {
@@ -59,6 +60,16 @@ func TestEachBlockTellsWhatCursorsRead(t *testing.T) {
 			require.NoError(t, cursor.Err())
 		}
 		require.Equal(t, want, got)
+		for series := range uint32(p.Meta().Series) {
+			n := uint64(0)
+			require.NoError(t, p.EachBlock([]uint32{series}, func(b *BlockInfo) error {
+				require.Equal(t, series, b.Series)
+				n += uint64(b.Samples)
+				return nil
+			}, func(Loss) {}))
+			require.Equal(t, want[series].samples, n)
+		}
+		require.NoError(t, p.EachBlock([]uint32{}, func(*BlockInfo) error { return errors.New("none was asked for") }, func(Loss) {}))
 		space, err := p.DataSpace()
 		require.NoError(t, err)
 		info, err := c.fs.Stat(path.Join(c.dir, DataFile))

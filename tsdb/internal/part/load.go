@@ -28,7 +28,7 @@ type samples interface {
 	// cursor is Part.Cursor and its like.
 	cursor(series uint32, mint, maxt int64, how reading) block.Cursor
 	// walk is Part.EachBlock.
-	walk(f func(*BlockInfo) error, lost func(Loss)) error
+	walk(series []uint32, f func(*BlockInfo) error, lost func(Loss)) error
 	// space is Part.DataSpace but for the tables.
 	space() (DataSpace, error)
 	// verify decodes all blocks and reports damage.
