@@ -124,18 +124,18 @@ func (s *Store) BlockStats(out io.Writer, by string, top int, ids ...uint64) err
 	codings, values := blockTally{}, blockTally{}
 	r := &report{out: out}
 	if err := s.forParts(r, ids, func(ref partRef, p *part.Part) error {
-		value := func(uint32) string { return "" }
+		value := new(seriesValues)
 		if by != "" {
-			n := newNames(p)
-			value = func(series uint32) string { return n.value(series, by) }
+			value = newValues(p, by)
 		}
-		return p.EachBlock(nil, func(b *part.BlockInfo) error {
+		err := p.EachBlock(nil, func(b *part.BlockInfo) error {
 			codings.add([3]string{b.Kind.String(), coding(b), timesForm(b)}, b)
 			if by != "" {
-				values.add([3]string{value(b.Series)}, b)
+				values.add([3]string{value.of(b.Series)}, b)
 			}
 			return nil
 		}, func(loss part.Loss) { r.damaged("part %s: %s", ref.name(), lossText(loss)) })
+		return cmp.Or(err, value.err)
 	}); err != nil {
 		return err
 	}

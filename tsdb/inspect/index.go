@@ -33,52 +33,56 @@ func (s *Store) IndexStats(out io.Writer, top int, ids ...uint64) error {
 		if err != nil {
 			return err
 		}
-		return segment.Guard(func() error {
-			printIndex(r, ref, segment, version, space, top)
-			return nil
-		})
+		printIndex(r, ref, segment, version, space)
+		return printLabels(r, segment, space.Labels, top)
 	})
 }
 
-// labelStats is what is printed of a label.
-type labelStats struct {
-	index2.NameCount
-	index2.LabelSpace
-}
-
-func printIndex(r *report, ref partRef, segment *index2.Segment, version uint32, space index2.Space, top int) {
-	names := segment.Cardinality()
-	var list []labelStats
-	values, bytes := 0, 0
-	for i, n := range names {
-		values += n.Values
-		bytes += n.Bytes
-		list = append(list, labelStats{n, space.Labels[i]})
+func printIndex(r *report, ref partRef, segment *index2.Segment, version uint32, space index2.Space) {
+	values := 0
+	for _, l := range space.Labels {
+		values += l.Values
 	}
-	r.printf("part %s: %d series, %d label names, %d values of %d bytes, %d days\n", ref.name(), segment.Len(), len(names), values, bytes, max(1, len(segment.Days())))
-	total := space.Dictionaries + space.Postings + space.Columns + space.Frame
+	r.printf("part %s: %d series, %d label names, %d values, %d days\n", ref.name(), segment.Len(), len(space.Labels), values, max(1, len(segment.Days())))
 	if version == 1 {
 		r.printf("index of version 1, converted when it is opened, to %d bytes in memory\n", segment.Size())
-	} else {
-		how := ""
-		if space.Compressed {
-			how = fmt.Sprintf("; compressed from %d, and labels are counted before that", segment.Size())
-		}
-		r.printf("index of version %d, %d bytes, %.1f a series: dictionaries %d, postings %d, columns %d, frame %d%s\n",
-			version, total, float64(total)/float64(max(segment.Len(), 1)), space.Dictionaries, space.Postings, space.Columns, space.Frame, how)
+		return
 	}
-	slices.SortStableFunc(list, func(a, b labelStats) int {
+	how := ""
+	if space.Compressed {
+		how = fmt.Sprintf("; compressed from %d, and labels are counted before that", segment.Size())
+	}
+	total := space.Dictionaries + space.Postings + space.Columns + space.Frame
+	r.printf("index of version %d, %d bytes, %.1f a series: dictionaries %d, postings %d, columns %d, frame %d%s\n",
+		version, total, float64(total)/float64(max(segment.Len(), 1)), space.Dictionaries, space.Postings, space.Columns, space.Frame, how)
+}
+
+// printLabels prints what the tables say of each label, and what its values do as
+// far as these can be read. The error tells the first damage.
+func printLabels(r *report, segment *index2.Segment, list []index2.LabelSpace, top int) error {
+	slices.SortStableFunc(list, func(a, b index2.LabelSpace) int {
 		return cmp.Or(cmp.Compare(b.Values, a.Values), cmp.Compare(b.Dictionary+b.Columns, a.Dictionary+a.Columns))
 	})
+	var damage error
 	rows := [][]any{{"LABEL", "VALUES", "SERIES", "TEXT", "DICTIONARY", "COLUMNS", "COMMONEST"}}
-	for i, n := range list {
+	for i, l := range list {
 		if i == top {
 			rows = append(rows, []any{fmt.Sprintf("and %d more", len(list)-top), "", "", "", "", "", ""})
 			break
 		}
-		rows = append(rows, []any{n.NameCount.Name, n.Values, n.Series, n.Bytes, n.Dictionary, n.Columns, commonest(segment, n.NameCount.Name)})
+		text, common := 0, ""
+		if err := segment.Guard(func() error {
+			segment.EachValue(l.Name, func(value string, _ int) { text += len(value) })
+			common = commonest(segment, l.Name)
+			return nil
+		}); err != nil {
+			common = "damaged"
+			damage = cmp.Or(damage, err)
+		}
+		rows = append(rows, []any{l.Name, l.Values, l.Series, text, l.Dictionary, l.Columns, common})
 	}
 	r.table(rows)
+	return damage
 }
 
 // commonest returns the values of a label that most series have.
@@ -115,16 +119,23 @@ func (s *Store) DumpIndex(out io.Writer, name string, ids ...uint64) error {
 		if err != nil {
 			return err
 		}
-		return segment.Guard(func() error {
-			r.printf("part %s: %d series\n", ref.name(), segment.Len())
-			for _, n := range segment.Cardinality() {
-				if name != "" && n.Name != name {
-					continue
-				}
-				r.printf("  %s: %d values, %d series\n", n.Name, n.Values, n.Series)
-				segment.EachValue(n.Name, func(value string, series int) { r.printf("    %q %d\n", value, series) })
+		space, err := segment.Space()
+		if err != nil {
+			return err
+		}
+		r.printf("part %s: %d series\n", ref.name(), segment.Len())
+		var damage error
+		for _, l := range space.Labels {
+			if name != "" && l.Name != name {
+				continue
 			}
-			return nil
-		})
+			r.printf("  %s: %d values, %d series\n", l.Name, l.Values, l.Series)
+			err := segment.Guard(func() error {
+				segment.EachValue(l.Name, func(value string, series int) { r.printf("    %q %d\n", value, series) })
+				return nil
+			})
+			damage = cmp.Or(damage, err)
+		}
+		return damage
 	})
 }

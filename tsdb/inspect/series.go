@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 
@@ -90,14 +91,57 @@ func (n *seriesNames) of(series uint32) string {
 	return fmt.Sprintf("series %d", series)
 }
 
-// value returns a label of a series.
-func (n *seriesNames) value(series uint32, name string) string {
-	lset, ok := n.labels(series)
-	switch {
-	case !ok:
-		return "(damaged)"
-	case lset.Get(name) == "":
-		return "(none)"
-	}
-	return lset.Get(name)
+// seriesValues gives the values of one label by series, out of its column alone.
+// Where that is damaged they are "(damaged)", and err says why.
+type seriesValues struct {
+	segment  *index2.Segment
+	column   index2.Column
+	ordinals []uint32 // by series
+	texts    map[uint32]string
+	err      error
 }
+
+func newValues(p *part.Part, name string) *seriesValues {
+	v := &seriesValues{texts: map[uint32]string{0: "(none)"}}
+	segment, err := p.Index()
+	if err != nil {
+		v.err = err
+		return v
+	}
+	v.segment = segment
+	v.err = segment.Guard(func() error {
+		v.column = segment.Column(name)
+		series, ordinals := make([]uint32, segment.Len()), make([]uint32, segment.Len())
+		for i := range series {
+			series[i] = uint32(i)
+		}
+		v.column.Fill(ordinals, series)
+		v.ordinals = ordinals
+		return nil
+	})
+	return v
+}
+
+// of returns the value of a series.
+func (v *seriesValues) of(series uint32) string {
+	if int(series) >= len(v.ordinals) {
+		return damagedValue
+	}
+	o := v.ordinals[series]
+	text, ok := v.texts[o]
+	if !ok {
+		err := v.segment.Guard(func() error {
+			text = v.column.Value(o)
+			return nil
+		})
+		if err != nil {
+			text = damagedValue
+			v.err = cmp.Or(v.err, err)
+		}
+		v.texts[o] = text
+	}
+	return text
+}
+
+// damagedValue stands for a value that cannot be read.
+const damagedValue = "(damaged)"

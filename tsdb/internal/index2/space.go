@@ -1,6 +1,9 @@
 package index2
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // Space is what the bytes of a stored segment are. They add up to its size.
 type Space struct {
@@ -15,6 +18,8 @@ type Space struct {
 // LabelSpace is what a label has of a segment.
 type LabelSpace struct {
 	Name       string
+	Values     int
+	Series     int
 	Dictionary uint64 // bytes of its values as they are stored, and of what finds them
 	Columns    uint64 // bytes of its rows
 }
@@ -49,7 +54,7 @@ func (s *Segment) Space() (Space, error) {
 	}
 	out.Frame = uint64(len(s.file)) - out.Dictionaries - out.Postings - out.Columns
 	for _, l := range s.list {
-		out.Labels = append(out.Labels, LabelSpace{Name: l.name, Dictionary: uint64(len(l.text.b) + len(l.groups.b))})
+		out.Labels = append(out.Labels, LabelSpace{Name: strings.Clone(l.name), Values: int(l.n), Series: int(l.count), Dictionary: uint64(len(l.text.b) + len(l.groups.b))})
 	}
 	s.columnSpace(out.Labels)
 	return out, nil

@@ -26,7 +26,10 @@ func TestSpaceAddsUp(t *testing.T) {
 		require.Equal(t, bytes.Contains([]byte(name), []byte("compressed")), space.Compressed, name)
 		dictionary, columns := uint64(0), uint64(0)
 		var names []string
-		for _, l := range space.Labels {
+		counts := s.Cardinality()
+		for i, l := range space.Labels {
+			require.Equal(t, counts[i].Values, l.Values)
+			require.Equal(t, counts[i].Series, l.Series)
 			dictionary += l.Dictionary
 			columns += l.Columns
 			names = append(names, l.Name)
