@@ -134,6 +134,7 @@ func FuzzDataFile(f *testing.F) {
 // holds Verify to the outcome.
 func requireRead(t *testing.T, p *Part, tally *fuzztally.Tally) {
 	defer func() { require.NoError(t, p.Close()) }()
+	requireTold(t, p)
 	_, err := readOpen(p)
 	if err == nil {
 		tally.Accepted()
@@ -147,6 +148,30 @@ func requireRead(t *testing.T, p *Part, tally *fuzztally.Tally) {
 	}
 	require.NoError(t, checked)
 	require.Positive(t, found, "%v", err)
+}
+
+// requireTold asks a part what tools ask: it answers or names damage.
+func requireTold(t *testing.T, p *Part) {
+	size, err := p.data.Size()
+	require.NoError(t, err)
+	space, spaceErr := p.DataSpace()
+	if spaceErr == nil {
+		for _, n := range []uint64{space.Payloads, space.Times, space.Headers, space.Tables} {
+			require.LessOrEqual(t, n, uint64(size))
+		}
+	}
+	_, indexErr := p.Index()
+	if indexErr == nil {
+		s, _ := p.Index()
+		_, indexErr = s.Space()
+	}
+	for _, err := range []error{
+		spaceErr, indexErr,
+		p.EachBlock(nil, func(*BlockInfo) error { return nil }, func(Loss) {}),
+		p.EachLoss(func(Loss) {}),
+	} {
+		require.True(t, err == nil || errors.Is(err, block.ErrCorrupt) || isVersion(err), "%v", err)
+	}
 }
 
 // FuzzIndexFile opens anything at all as the index of a part, which vouches for
