@@ -19,23 +19,21 @@ const module = "github.com/varvedb/varve"
 //
 // A package that no rule names fails the test.
 const depsRules = `
-	# Rooms that know no other: the seam to the disk, the unit of samples, the
-	# meaning of log frames, protobuf and compression, an adapter for a logger.
+	# Rooms that know no other: the seam to the disk, the meaning of log frames,
+	# protobuf and compression, an adapter for a logger.
 	NONE
-	< tsdb/internal/vfs, tsdb/internal/block, tsdb/internal/record,
+	< tsdb/internal/vfs, tsdb/internal/record,
 	  remote/internal/wire, remote/internal/gokitlog;
 
 	# Files whose content they do not understand: a log and a list.
 	tsdb/internal/vfs < tsdb/internal/wal, tsdb/internal/manifest;
 
-
-	# Blocks.
-	NONE < tsdb/internal/codec;
-	tsdb/internal/codec, tsdb/internal/block < tsdb/internal/b1;
+	# Numbers, the unit of samples made of them, and blocks: as they were and are.
+	NONE < tsdb/internal/codec < tsdb/internal/block < tsdb/internal/block/v1, tsdb/internal/b1;
 
 	# Memory outside the Go heap, and samples coded into it.
 	NONE < tsdb/internal/mem;
-	tsdb/internal/mem, tsdb/internal/codec, tsdb/internal/block < tsdb/internal/tail;
+	tsdb/internal/mem, tsdb/internal/block < tsdb/internal/tail;
 
 	# The index: sets of numbers, and what is made of them.
 	NONE < tsdb/internal/bitmap;
@@ -46,7 +44,8 @@ const depsRules = `
 
 	# Immutable files, from the bottom up; the old index is but read.
 	tsdb/internal/block < tsdb/internal/index/section < tsdb/internal/index;
-	tsdb/internal/b1, tsdb/internal/index, tsdb/internal/index2, tsdb/internal/vfs < tsdb/internal/part < tsdb/internal/merge;
+	tsdb/internal/b1, tsdb/internal/block/v1, tsdb/internal/index, tsdb/internal/index2, tsdb/internal/vfs
+	< tsdb/internal/part < tsdb/internal/merge;
 
 	# Prometheus' chunks out of spans.
 	tsdb/internal/block < tsdb/chunks;

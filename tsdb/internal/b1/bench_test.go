@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/block/v1"
 	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
@@ -45,11 +46,11 @@ func xorDecoder(t testing.TB, v []float64) decoder {
 }
 
 func oneDecoder(t testing.TB, v []float64) decoder {
-	page, err := block.AppendBlock(nil, gridSpan(v))
+	page, err := v1.AppendBlock(nil, gridSpan(v))
 	require.NoError(t, err)
-	var p block.Page
+	var p v1.Page
 	var s block.Span
-	var buf block.Buffer
+	var buf v1.Buffer
 	return func(times []int64, values []float64) {
 		if p.Open(page) != nil || p.Decode(0, &s, &buf, nil) != nil {
 			t.Fail()

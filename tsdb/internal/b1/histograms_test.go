@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/block/v1"
 )
 
 // histograms are n histograms of a latency that is scraped; now and then the
@@ -78,7 +79,7 @@ func TestHistograms(t *testing.T) {
 			requireHistograms(t, b, s, 0, n)
 			i := r.IntN(n)
 			requireHistograms(t, b, s, i, i+1+r.IntN(n-i))
-			one, err := block.AppendBlock(nil, s)
+			one, err := v1.AppendBlock(nil, s)
 			require.NoError(t, err)
 			t.Logf("%d histograms of form %d: %.1f bytes each, format 1 %.1f", n, k, float64(size)/float64(n), float64(len(one))/float64(n))
 			_, exact := b.Stat(block.StatSum, 0, n)

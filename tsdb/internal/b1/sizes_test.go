@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/stretchr/testify/require"
 
-	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/block/v1"
 )
 
 // scaled is a shape of real metrics, and what the rival takes for it in bytes
@@ -125,7 +125,7 @@ func ourSize(t testing.TB, e *Encoder, blocks [][]float64, appendPage func([]byt
 func formatOne(t testing.TB, blocks [][]float64) int {
 	size := 0
 	for _, v := range blocks {
-		page, err := block.AppendBlock(nil, gridSpan(v))
+		page, err := v1.AppendBlock(nil, gridSpan(v))
 		require.NoError(t, err)
 		size += len(page)
 	}

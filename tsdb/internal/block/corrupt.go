@@ -30,8 +30,3 @@ func (e *CorruptionError) Error() string {
 
 // Unwrap returns ErrCorrupt and the cause.
 func (e *CorruptionError) Unwrap() []error { return []error{ErrCorrupt, e.Cause} }
-
-// corruptf makes the cause of damage in bytes whose place the caller adds.
-func corruptf(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrCorrupt}, args...)...)
-}

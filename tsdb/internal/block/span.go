@@ -5,6 +5,8 @@ import (
 	"sort"
 
 	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // Kind says what the samples of a span are. A span holds one kind only; a
@@ -29,6 +31,9 @@ func (k Kind) String() string {
 	}
 	return "unknown"
 }
+
+// MaxSamples is the largest number of samples in a stored block.
+const MaxSamples = 8192
 
 // Span is a run of samples of one series and one kind in strictly ascending
 // time order: what every reader of stored data looks at.
@@ -106,9 +111,9 @@ func (s *Span) Float(i int) float64 {
 	case s.Floats != nil:
 		return s.Floats[i]
 	case s.Ints32 != nil:
-		return decimal(int64(s.Ints32[i]), s.Scale)
+		return codec.Decimal(int64(s.Ints32[i]), s.Scale)
 	default:
-		return decimal(s.Ints64[i], s.Scale)
+		return codec.Decimal(s.Ints64[i], s.Scale)
 	}
 }
 
@@ -247,16 +252,4 @@ func (s *Span) extreme(op StatOp, i, j int) (float64, bool) {
 		}
 	}
 	return best, true
-}
-
-var pow10 = [...]float64{
-	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
-}
-
-func decimal(m int64, scale uint8) float64 {
-	if scale == 0 {
-		return float64(m)
-	}
-	return float64(m) / pow10[scale]
 }

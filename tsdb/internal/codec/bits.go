@@ -75,5 +75,8 @@ func bits64(src []byte, pos, n uint) uint64 {
 	return window(src, pos)&(1<<32-1) | window(src, pos+32)&(1<<(n-32)-1)<<32
 }
 
-func zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }
-func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
+// Zigzag makes numbers near zero small: 0, -1, 1, -2 become 0, 1, 2, 3.
+func Zigzag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
+
+// Unzigzag undoes Zigzag.
+func Unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

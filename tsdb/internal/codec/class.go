@@ -6,7 +6,7 @@ import "math/bits"
 // residuals, less an origin, as symbols; right behind them, residual after
 // residual, the bits below the highest one.
 
-func classOf(x int64) int { return bits.Len64(zigzag(x)) }
+func classOf(x int64) int { return bits.Len64(Zigzag(x)) }
 
 func appendClasses(dst []byte, r []int64, origin int, t *table, scratch []int64) []byte {
 	s := scratch[:0]
@@ -16,7 +16,7 @@ func appendClasses(dst []byte, r []int64, origin int, t *table, scratch []int64)
 	w := BitWriter{B: dst}
 	writeSymbols(&w, t, s)
 	for _, x := range r {
-		u := zigzag(x)
+		u := Zigzag(x)
 		if n := uint(bits.Len64(u)); n > 1 {
 			w.Write(u&maskOf(n-1), n-1)
 		}
@@ -73,7 +73,7 @@ func rawParts[T Lane](dst []T, src []byte, pos uint, centre T) (end uint, ok boo
 			u |= bits64(src, pos, raw)
 		}
 		pos += raw
-		dst[i] = T(unzigzag(u)) + centre
+		dst[i] = T(Unzigzag(u)) + centre
 	}
 	return pos, worst <= 64
 }

@@ -165,7 +165,7 @@ func (w *BitWriter) close(b []byte, at int, acc uint64, n uint, left []int64) []
 func escapedBits(s int64) uint { return 6 + uint(max(1, classOf(s))) }
 
 func writeEscaped(w *BitWriter, s int64) {
-	u := zigzag(s)
+	u := Zigzag(s)
 	n := uint(max(1, classOf(s)))
 	w.Write(uint64(n-1), 6)
 	w.Write(u, n)

@@ -224,7 +224,7 @@ func oneWord(src []byte, pos uint, t *table) (a, b int64, end uint, ok bool) {
 
 func escaped(src []byte, pos uint) (int64, uint) {
 	n := uint(window(src, pos)&63) + 1
-	return unzigzag(bits64(src, pos+6, n)), pos + 6 + n
+	return Unzigzag(bits64(src, pos+6, n)), pos + 6 + n
 }
 
 // huffState is where decoding a Huff stream stands.

@@ -62,7 +62,7 @@ func planPack(r []int64) packPlan {
 	if p.width == 64 {
 		p.low, p.patches = 0, 0
 	}
-	p.bytes += 2 + (bits.Len64(zigzag(p.low))+6)/7
+	p.bytes += 2 + (bits.Len64(Zigzag(p.low))+6)/7
 	return p
 }
 

@@ -121,10 +121,10 @@ func (pl *Planner) order(v []int64, per int, maxOrder uint8) (best uint8, least 
 		pl.centres[o] = centre
 		cost := int(o) * (16 + pl.size/16)
 		if pl.Short {
-			cost = bits.Len64(zigzag(centre)) + int(o)
+			cost = bits.Len64(Zigzag(centre)) + int(o)
 		}
 		for _, x := range d {
-			cost += bits.Len64(zigzag(x - centre))
+			cost += bits.Len64(Zigzag(x - centre))
 		}
 		if least < 0 || cost < least {
 			best, least = o, cost

@@ -57,7 +57,7 @@ func (r *Reader) Uvarint() uint64 {
 }
 
 // Varint reads a zigzagged number.
-func (r *Reader) Varint() int64 { return unzigzag(r.Uvarint()) }
+func (r *Reader) Varint() int64 { return Unzigzag(r.Uvarint()) }
 
 // Uint64 reads eight bytes, little endian.
 func (r *Reader) Uint64() uint64 {

@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/block/v1"
 	"github.com/varvedb/varve/tsdb/internal/index/section"
 )
 
@@ -157,7 +158,7 @@ func (l *tables) overlap(series []uint32, mint, maxt int64) ([]uint32, error) {
 }
 
 // readPage reads and opens a page into dst. buf is for the stored bytes.
-func (l *tables) readPage(t *section.Table, number uint64, dst *block.Page, buf []byte) ([]byte, error) {
+func (l *tables) readPage(t *section.Table, number uint64, dst *v1.Page, buf []byte) ([]byte, error) {
 	offset, length := int64(t.At(columnOffset, int(number))), int(t.At(columnLength, int(number)))
 	if cap(buf) < length {
 		buf = make([]byte, length)
@@ -177,7 +178,7 @@ func (l *tables) readPage(t *section.Table, number uint64, dst *block.Page, buf 
 
 func (l *tables) verify(report func(Problem)) error {
 	for i := range l.times.Rows() {
-		var page block.Page
+		var page v1.Page
 		_, err := l.readPage(&l.times, uint64(i), &page, nil)
 		for k := 0; err == nil && k < page.Len(); k++ {
 			if _, bad := page.Times(k); bad != nil {

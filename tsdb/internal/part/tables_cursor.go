@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/block/v1"
 )
 
 // cachedPages is how many pages of several blocks a part keeps decompressed, of
@@ -25,10 +26,10 @@ type pageCache struct {
 
 type cachedPage struct {
 	number uint64
-	page   *block.Page
+	page   *v1.Page
 }
 
-func find(list []cachedPage, number uint64) *block.Page {
+func find(list []cachedPage, number uint64) *v1.Page {
 	for i, c := range list {
 		if c.number == number {
 			copy(list[1:], list[:i])
@@ -39,7 +40,7 @@ func find(list []cachedPage, number uint64) *block.Page {
 	return nil
 }
 
-func insert(list []cachedPage, number uint64, page *block.Page) []cachedPage {
+func insert(list []cachedPage, number uint64, page *v1.Page) []cachedPage {
 	if len(list) < cachedPages {
 		list = append(list, cachedPage{})
 	}
@@ -54,13 +55,13 @@ type tablesCursor struct {
 	row, end   int
 	mint, maxt int64
 
-	page   *block.Page // of number, nil before the first
+	page   *v1.Page // of number, nil before the first
 	number uint64
-	own    *block.Page // reused for pages that are not cached
+	own    *v1.Page // reused for pages that are not cached
 	stored []byte
 	times  []int64 // of ref
-	ref    block.TimesRef
-	buf    block.Buffer
+	ref    v1.TimesRef
+	buf    v1.Buffer
 	span   block.Span
 	err    error
 }
@@ -136,7 +137,7 @@ func (c *tablesCursor) open(number uint64) error {
 	cache.mu.Unlock()
 	if page == nil {
 		if c.own == nil {
-			c.own = new(block.Page)
+			c.own = new(v1.Page)
 		}
 		page, c.page = c.own, nil
 		var err error
@@ -155,7 +156,7 @@ func (c *tablesCursor) open(number uint64) error {
 }
 
 // shared returns a column of times.
-func (c *tablesCursor) shared(ref block.TimesRef) ([]int64, error) {
+func (c *tablesCursor) shared(ref v1.TimesRef) ([]int64, error) {
 	if c.times != nil && c.ref == ref {
 		return c.times, nil
 	}
@@ -168,7 +169,7 @@ func (c *tablesCursor) shared(ref block.TimesRef) ([]int64, error) {
 }
 
 // column decodes a column of times.
-func (l *tables) column(ref block.TimesRef) ([]int64, error) {
+func (l *tables) column(ref v1.TimesRef) ([]int64, error) {
 	number, inner := uint64(ref)>>columnShift, int(ref&(1<<columnShift-1))
 	if number >= uint64(l.times.Rows()) {
 		return nil, fmt.Errorf("%w: page of times %d of %d", block.ErrCorrupt, number, l.times.Rows())
@@ -177,7 +178,7 @@ func (l *tables) column(ref block.TimesRef) ([]int64, error) {
 	page := find(l.cache.mu.times, number)
 	l.cache.mu.Unlock()
 	if page == nil {
-		page = new(block.Page)
+		page = new(v1.Page)
 		if _, err := l.readPage(&l.times, number, page, nil); err != nil {
 			return nil, err
 		}

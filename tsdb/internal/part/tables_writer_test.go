@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/block/v1"
 	"github.com/varvedb/varve/tsdb/internal/index/section"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
@@ -95,7 +96,7 @@ func (w *tablesWriter) emit(n int) error {
 	var inner int
 	var err error
 	if s.Times != nil {
-		var ref block.TimesRef
+		var ref v1.TimesRef
 		if ref, err = w.times.ref(s.Times); err != nil {
 			return err
 		}
@@ -166,7 +167,7 @@ const (
 // pageWriter collects blocks into pages and writes them to the data file.
 type pageWriter struct {
 	file    *fileWriter
-	enc     *block.Encoder
+	enc     *v1.Encoder
 	samples int
 	offsets []uint64
 	lengths []uint64
@@ -174,7 +175,7 @@ type pageWriter struct {
 }
 
 func newPageWriter(file *fileWriter) *pageWriter {
-	return &pageWriter{file: file, enc: block.NewEncoder()}
+	return &pageWriter{file: file, enc: v1.NewEncoder()}
 }
 
 // number returns that of the page the next block goes to.
@@ -205,7 +206,7 @@ const maxColumns = 1 << 18
 type columnWriter struct {
 	pages *pageWriter
 	seeds [2]maphash.Seed
-	known map[[2]uint64]block.TimesRef
+	known map[[2]uint64]v1.TimesRef
 	key   []byte
 }
 
@@ -213,13 +214,13 @@ func newColumnWriter(file *fileWriter) *columnWriter {
 	return &columnWriter{
 		pages: newPageWriter(file),
 		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		known: map[[2]uint64]block.TimesRef{},
+		known: map[[2]uint64]v1.TimesRef{},
 	}
 }
 
 // ref returns the reference of a column, storing it unless it is known. Two
 // columns are taken for the same by 128 bits of hash under a random key.
-func (t *columnWriter) ref(times []int64) (block.TimesRef, error) {
+func (t *columnWriter) ref(times []int64) (v1.TimesRef, error) {
 	t.key = t.key[:0]
 	for _, x := range times {
 		t.key = binary.LittleEndian.AppendUint64(t.key, uint64(x))
@@ -234,7 +235,7 @@ func (t *columnWriter) ref(times []int64) (block.TimesRef, error) {
 		return 0, err
 	}
 	t.pages.samples += len(times)
-	ref := block.TimesRef(t.pages.number()<<columnShift | uint64(inner))
+	ref := v1.TimesRef(t.pages.number()<<columnShift | uint64(inner))
 	if len(t.known) < maxColumns {
 		t.known[hash] = ref
 	}

@@ -1,43 +1,45 @@
-package block
+package v1
 
 import (
 	"math"
 
 	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
 )
 
 func (d *decoder) layout() layout {
 	var l layout
-	schema := d.head.varint()
+	schema := d.head.Varint()
 	l.schema = int32(schema)
-	l.zeroThreshold = math.Float64frombits(d.head.uint64())
+	l.zeroThreshold = math.Float64frombits(d.head.Uint64())
 	l.positive = d.spans()
 	l.negative = d.spans()
-	nPositive, nNegative := d.head.uvarint(), d.head.uvarint()
+	nPositive, nNegative := d.head.Uvarint(), d.head.Uvarint()
 	if n := uint64(len(d.tokens)); schema != int64(l.schema) || nPositive > n || nNegative > n {
-		d.head.fail()
+		d.head.Fail()
 		return layout{}
 	}
 	l.nPositive, l.nNegative = int(nPositive), int(nNegative)
-	if n := d.head.count(8); n > 0 {
+	if n := d.head.Count(8); n > 0 {
 		l.custom = make([]float64, n)
 		for i := range l.custom {
-			l.custom[i] = math.Float64frombits(d.head.uint64())
+			l.custom[i] = math.Float64frombits(d.head.Uint64())
 		}
 	}
 	return l
 }
 
 func (d *decoder) spans() []histogram.Span {
-	n := d.head.count(2)
+	n := d.head.Count(2)
 	if n == 0 {
 		return nil
 	}
 	out := make([]histogram.Span, n)
 	for i := range out {
-		offset, length := d.head.varint(), d.head.uvarint()
+		offset, length := d.head.Varint(), d.head.Uvarint()
 		if offset != int64(int32(offset)) || length > math.MaxUint32 {
-			d.head.fail()
+			d.head.Fail()
 			return nil
 		}
 		out[i] = histogram.Span{Offset: int32(offset), Length: uint32(length)}
@@ -49,28 +51,28 @@ func (d *decoder) spans() []histogram.Span {
 // there are tokens.
 func (d *decoder) runs(n int) []run {
 	const minRun = 1 + 1 + 8 + 5
-	out := make([]run, 0, min(d.head.count(minRun), n)+1)
+	out := make([]run, 0, min(d.head.Count(minRun), n)+1)
 	count := cap(out) - 1
 	samples, buckets := 0, 0
 	for range count {
-		claimed := d.head.uvarint()
+		claimed := d.head.Uvarint()
 		if claimed == 0 || claimed > uint64(n-samples) {
-			d.head.fail()
+			d.head.Fail()
 			return nil
 		}
 		r := run{samples: int(claimed), layout: d.layout()}
 		samples += r.samples
 		buckets += r.samples * (r.layout.nPositive + r.layout.nNegative)
 		if buckets > len(d.tokens) {
-			d.head.fail()
+			d.head.Fail()
 		}
-		if d.head.bad {
+		if d.head.Bad() {
 			return nil
 		}
 		out = append(out, r)
 	}
 	if samples != n {
-		d.head.fail()
+		d.head.Fail()
 		return nil
 	}
 	return out
@@ -110,27 +112,27 @@ func (d *decoder) hints(n int) []int64 {
 	d.ints(out)
 	for _, h := range out {
 		if h < 0 || h > math.MaxUint8 {
-			d.head.fail()
+			d.head.Fail()
 			break
 		}
 	}
 	return out
 }
 
-func (d *decoder) histograms(s *Span, buf *Buffer) {
-	if d.head.byte() != flagIntegers {
-		d.head.fail()
+func (d *decoder) histograms(s *block.Span, buf *Buffer) {
+	if d.head.Byte() != flagIntegers {
+		d.head.Fail()
 	}
 	runs := d.runs(s.Count)
 	hints, counts, zeros := d.hints(s.Count), make([]int64, s.Count), make([]int64, s.Count)
 	d.ints(counts)
 	d.ints(zeros)
 	sums := d.floatColumn(s.Count, buf)
-	if d.head.bad {
+	if d.head.Bad() {
 		return
 	}
 	buckets := d.buckets(runs)
-	if d.head.bad {
+	if d.head.Bad() {
 		return
 	}
 	all := make([]histogram.Histogram, s.Count)
@@ -151,19 +153,19 @@ func (d *decoder) histograms(s *Span, buf *Buffer) {
 	}
 }
 
-func (d *decoder) floatHistograms(s *Span, buf *Buffer) {
-	flags := d.head.byte()
+func (d *decoder) floatHistograms(s *block.Span, buf *Buffer) {
+	flags := d.head.Byte()
 	if flags&^flagIntegers != 0 {
-		d.head.fail()
+		d.head.Fail()
 	}
 	runs := d.runs(s.Count)
 	hints := d.hints(s.Count)
 	counts, zeros, sums := d.floatColumn(s.Count, buf), d.floatColumn(s.Count, buf), d.floatColumn(s.Count, buf)
-	if d.head.bad {
+	if d.head.Bad() {
 		return
 	}
 	ints := d.buckets(runs)
-	if d.head.bad {
+	if d.head.Bad() {
 		return
 	}
 	buckets := make([]float64, len(ints))
@@ -198,10 +200,10 @@ func cut[T any](v []T, n int) (head, rest []T) {
 
 // floatColumn reads a column of floats into memory of its own.
 func (d *decoder) floatColumn(n int, buf *Buffer) []float64 {
-	var s Span
+	var s block.Span
 	d.floats(n, &s, buf)
 	out := make([]float64, n)
-	if d.head.bad {
+	if d.head.Bad() {
 		return out
 	}
 	for i := range out {

@@ -1,8 +1,10 @@
-package block
+package v1
 
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // A column of floats is one of:
@@ -125,13 +127,13 @@ func (c *floatCoder) decimal(v []float64) (scale byte, ok bool) {
 	strange := 0
 	for _, x := range v {
 		s := scale
-		for int(s) < len(pow10) {
-			if _, ok := mantissa(x, s); ok {
+		for s <= codec.MaxScale {
+			if _, ok := codec.Mantissa(x, s); ok {
 				break
 			}
 			s++
 		}
-		if int(s) < len(pow10) {
+		if s <= codec.MaxScale {
 			scale = s
 		} else if strange++; strange > limit {
 			return 0, false
@@ -140,7 +142,7 @@ func (c *floatCoder) decimal(v []float64) (scale byte, ok bool) {
 	c.mantissas, c.exceptions = c.mantissas[:0], c.exceptions[:0]
 	var previous int64
 	for i, x := range v {
-		m, ok := mantissa(x, scale)
+		m, ok := codec.Mantissa(x, scale)
 		if !ok {
 			m = previous
 			c.exceptions = append(c.exceptions, exception{index: i, bits: math.Float64bits(x)})
@@ -169,45 +171,35 @@ func (c *floatCoder) settleHead() {
 	}
 }
 
-// mantissa returns m such that m / 10^scale is x, bit for bit.
-func mantissa(x float64, scale byte) (int64, bool) {
-	m := math.RoundToEven(x * pow10[scale])
-	if !(math.Abs(m) < maxMantissa) {
-		return 0, false
-	}
-	i := int64(m)
-	return i, math.Float64bits(decimal(i, scale)) == math.Float64bits(x)
-}
-
 // nearDecimal finds the smallest scale at which a sample of the values is close
 // to decimals and fills near and distances for all of them.
 func (c *floatCoder) nearDecimal(v []float64) (scale byte, ok bool) {
 	step := max(1, len(v)/32)
 	for i := 0; i < len(v); i += step {
 		for !isNear(v[i], scale) {
-			if scale++; int(scale) == len(pow10) {
+			if scale++; scale > codec.MaxScale {
 				return 0, false
 			}
 		}
 	}
 	c.near, c.distances = c.near[:0], c.distances[:0]
 	for _, x := range v {
-		m := math.RoundToEven(x * pow10[scale])
+		m := math.RoundToEven(x * math.Pow10(int(scale)))
 		if !(math.Abs(m) < maxMantissa) {
 			return 0, false
 		}
 		c.near = append(c.near, int64(m))
-		c.distances = append(c.distances, int64(math.Float64bits(x)-math.Float64bits(decimal(int64(m), scale))))
+		c.distances = append(c.distances, int64(math.Float64bits(x)-math.Float64bits(codec.Decimal(int64(m), scale))))
 	}
 	return scale, true
 }
 
 func isNear(x float64, scale byte) bool {
-	m := math.RoundToEven(x * pow10[scale])
+	m := math.RoundToEven(x * math.Pow10(int(scale)))
 	if !(math.Abs(m) < maxMantissa) {
 		return false
 	}
-	return magnitude(int64(math.Float64bits(x)-math.Float64bits(decimal(int64(m), scale)))) <= maxNear
+	return magnitude(int64(math.Float64bits(x)-math.Float64bits(codec.Decimal(int64(m), scale)))) <= maxNear
 }
 
 // resize returns a slice of n elements, s where it is large enough.

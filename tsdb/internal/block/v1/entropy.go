@@ -1,4 +1,4 @@
-package block
+package v1
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package block
+package v1
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
 )
 
 var benchShapes = []struct {
@@ -52,7 +54,7 @@ func BenchmarkEncode(b *testing.B) {
 	for _, shape := range benchShapes {
 		b.Run(shape.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))
-			s := &Span{Kind: KindFloat, Count: MaxSamples, Start: 1700000000000, Step: 10000, Floats: shape.values(r, MaxSamples)}
+			s := &block.Span{Kind: block.KindFloat, Count: block.MaxSamples, Start: 1700000000000, Step: 10000, Floats: shape.values(r, block.MaxSamples)}
 			e := NewEncoder()
 			var page []byte
 			for b.Loop() {
@@ -60,8 +62,8 @@ func BenchmarkEncode(b *testing.B) {
 				require.NoError(b, err)
 				page = e.AppendPage(page[:0])
 			}
-			b.ReportMetric(float64(len(page))/MaxSamples, "bytes/sample")
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/MaxSamples, "ns/sample")
+			b.ReportMetric(float64(len(page))/block.MaxSamples, "bytes/sample")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/block.MaxSamples, "ns/sample")
 		})
 	}
 }
@@ -70,23 +72,23 @@ func BenchmarkDecode(b *testing.B) {
 	for _, shape := range benchShapes {
 		b.Run(shape.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))
-			page, err := AppendBlock(nil, &Span{Kind: KindFloat, Count: MaxSamples, Start: 1700000000000, Step: 10000, Floats: shape.values(r, MaxSamples)})
+			page, err := AppendBlock(nil, &block.Span{Kind: block.KindFloat, Count: block.MaxSamples, Start: 1700000000000, Step: 10000, Floats: shape.values(r, block.MaxSamples)})
 			require.NoError(b, err)
 			var p Page
-			var s Span
+			var s block.Span
 			var buf Buffer
 			for b.Loop() {
 				require.NoError(b, p.Open(page))
 				require.NoError(b, p.Decode(0, &s, &buf, nil))
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/MaxSamples, "ns/sample")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/block.MaxSamples, "ns/sample")
 		})
 	}
 }
 
 func BenchmarkDecodeTimes(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
-	column := times(MaxSamples, func(i int) int64 { return 1700000000000 + int64(i)*15000 + int64(math.Abs(r.NormFloat64())*3) })
+	column := times(block.MaxSamples, func(i int) int64 { return 1700000000000 + int64(i)*15000 + int64(math.Abs(r.NormFloat64())*3) })
 	e := NewEncoder()
 	_, err := e.AddTimes(column)
 	require.NoError(b, err)
@@ -97,6 +99,6 @@ func BenchmarkDecodeTimes(b *testing.B) {
 		_, err := p.Times(0)
 		require.NoError(b, err)
 	}
-	b.ReportMetric(float64(len(page))/MaxSamples, "bytes/sample")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/MaxSamples, "ns/sample")
+	b.ReportMetric(float64(len(page))/block.MaxSamples, "bytes/sample")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/block.MaxSamples, "ns/sample")
 }

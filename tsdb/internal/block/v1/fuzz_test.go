@@ -1,4 +1,4 @@
-package block
+package v1
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
 
@@ -34,14 +35,14 @@ func rawPage(head, tokens, bits []byte) []byte {
 }
 
 // fuzzSpans are the seeds: a span of every kind and form.
-func fuzzSpans() []*Span {
+func fuzzSpans() []*block.Span {
 	r := rand.New(rand.NewPCG(1, 1))
-	var out []*Span
+	var out []*block.Span
 	for _, values := range shapes {
-		out = append(out, &Span{Kind: KindFloat, Count: 20, Times: timeShapes["jitter"](r, 20), Floats: values(r, 20), StartTimes: times(20, func(i int) int64 { return int64(i / 7) })})
+		out = append(out, &block.Span{Kind: block.KindFloat, Count: 20, Times: timeShapes["jitter"](r, 20), Floats: values(r, 20), StartTimes: times(20, func(i int) int64 { return int64(i / 7) })})
 	}
 	out = append(out, histogramSpan(r, 12), floatHistogramSpan(r, 12, 0), floatHistogramSpan(r, 12, 0.25))
-	return append(out, &Span{Kind: KindFloat, Count: 1, Start: 5, Floats: []float64{1}})
+	return append(out, &block.Span{Kind: block.KindFloat, Count: 1, Start: 5, Floats: []float64{1}})
 }
 
 // requireSound decodes every block of a page. What is accepted must encode
@@ -54,12 +55,12 @@ func requireSound(t *testing.T, page []byte) (accepted int) {
 	column := make([]int64, 3)
 	shared := func(TimesRef) ([]int64, error) { return column, nil }
 	for i := range min(p.Len(), 50) {
-		var s Span
+		var s block.Span
 		var buf Buffer
 		if err := p.Decode(i, &s, &buf, shared); err != nil {
-			require.ErrorIs(t, err, ErrCorrupt)
+			require.ErrorIs(t, err, block.ErrCorrupt)
 			if times, err := p.Times(i); err == nil {
-				require.True(t, ascending(&Span{Count: len(times), Times: times}))
+				require.True(t, ascending(&block.Span{Count: len(times), Times: times}))
 				accepted++
 			}
 			continue
@@ -125,7 +126,7 @@ func FuzzFloats(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, step int64, decimals bool) {
 		tally.Input()
 		var values []float64
-		for len(b) >= 8 && len(values) < MaxSamples {
+		for len(b) >= 8 && len(values) < block.MaxSamples {
 			u := binary.LittleEndian.Uint64(b)
 			if decimals {
 				values = append(values, float64(int32(u))/float64(uint64(1)<<(u>>59)))
@@ -134,7 +135,7 @@ func FuzzFloats(f *testing.F) {
 			}
 			b = b[8:]
 		}
-		s := &Span{Kind: KindFloat, Count: len(values), Start: 1, Step: step, Floats: values}
+		s := &block.Span{Kind: block.KindFloat, Count: len(values), Start: 1, Step: step, Floats: values}
 		if check(s) != nil {
 			return
 		}

@@ -1,59 +1,24 @@
-package block
+package v1
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
 )
-
-// MaxSamples is the largest number of samples in a block.
-const MaxSamples = 8192
-
-// Version is the version of the page format this package writes.
-//
-// History: 1 tokens and raw bits, entropy coded per page.
-const Version = 1
-
-// kindTimes marks a block that is a bare column of times.
-const kindTimes Kind = 0
-
-// How a block says the times of its samples.
-const (
-	timesGrid   = 0 // start varint, step uvarint
-	timesInline = 1 // a column of integers
-	timesShared = 2 // a reference, uvarint
-)
-
-// Bits of a block's first byte: the kind in the lowest two, the form of times
-// in the next two.
-const (
-	kindMask      = 3
-	timesShift    = 2
-	timesMask     = 3
-	flagStart     = 1 << 4 // has a column of start timestamps
-	knownFlags    = kindMask | timesMask<<timesShift | flagStart
-	minPageLength = 1 + 1 + 3*3 + 4
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// streams are the three parts of every block: head holds counts and
-// parameters, tokens and bits the residuals of all columns.
-type streams struct{ head, tokens, bits []byte }
 
 func (s *streams) reset() { s.head, s.tokens, s.bits = s.head[:0], s.tokens[:0], s.bits[:0] }
 
 func (s *streams) size() int { return len(s.head) + len(s.tokens) + len(s.bits) }
 
-// TimesRef names a column of times that is stored in another page. The value
-// is the caller's.
-type TimesRef uint64
-
 // Encoder gathers blocks and encodes them as one page: the unit that is
 // compressed, checksummed and read at once. It is for one goroutine; the zero
 // value is not usable, see NewEncoder.
+//
+// Only tests use it: they need pages to read, and hold later formats against
+// them.
 type Encoder struct {
 	page    streams
 	lengths []streamLengths
@@ -61,9 +26,6 @@ type Encoder struct {
 	ints    []int64
 	packer  *compressor
 }
-
-// streamLengths are those of one block in a page.
-type streamLengths struct{ head, tokens, bits int }
 
 // NewEncoder returns an Encoder with an empty page. It holds a few hundred KiB.
 func NewEncoder() *Encoder { return &Encoder{packer: newCompressor()} }
@@ -77,17 +39,17 @@ func (e *Encoder) Size() int { return e.page.size() }
 // AddSpan appends a block of the samples of s, 1 to MaxSamples of them, with
 // its times. It returns the index of the block in the page. After an error the
 // page is as before.
-func (e *Encoder) AddSpan(s *Span) (int, error) { return e.add(s, nil) }
+func (e *Encoder) AddSpan(s *block.Span) (int, error) { return e.add(s, nil) }
 
 // AddSpanShared is AddSpan with the times of s left out: ref is stored, and
 // whoever decodes the block is asked for the column.
-func (e *Encoder) AddSpanShared(s *Span, ref TimesRef) (int, error) { return e.add(s, &ref) }
+func (e *Encoder) AddSpanShared(s *block.Span, ref TimesRef) (int, error) { return e.add(s, &ref) }
 
 // AddTimes appends a column of times, to be referred to by blocks of other
 // pages, and returns its index in the page.
 func (e *Encoder) AddTimes(times []int64) (int, error) {
-	if len(times) == 0 || len(times) > MaxSamples {
-		return 0, fmt.Errorf("encode times: got %d, want 1 to %d", len(times), MaxSamples)
+	if len(times) == 0 || len(times) > block.MaxSamples {
+		return 0, fmt.Errorf("encode times: got %d, want 1 to %d", len(times), block.MaxSamples)
 	}
 	before := e.mark()
 	e.page.head = append(e.page.head, byte(kindTimes)|timesInline<<timesShift)
@@ -115,7 +77,7 @@ func (e *Encoder) seal(before streamLengths) (int, error) {
 	return len(e.lengths) - 1, nil
 }
 
-func (e *Encoder) add(s *Span, ref *TimesRef) (int, error) {
+func (e *Encoder) add(s *block.Span, ref *TimesRef) (int, error) {
 	if err := check(s); err != nil {
 		return 0, fmt.Errorf("encode block: %w", err)
 	}
@@ -136,7 +98,7 @@ func (e *Encoder) add(s *Span, ref *TimesRef) (int, error) {
 	e.page.head = binary.AppendUvarint(e.page.head, uint64(s.Count))
 	switch {
 	case grid:
-		e.page.head = appendVarint(e.page.head, s.Start)
+		e.page.head = binary.AppendVarint(e.page.head, s.Start)
 		if s.Count > 1 {
 			e.page.head = binary.AppendUvarint(e.page.head, uint64(s.Step))
 		}
@@ -152,11 +114,11 @@ func (e *Encoder) add(s *Span, ref *TimesRef) (int, error) {
 	return e.seal(before)
 }
 
-func (e *Encoder) values(s *Span) {
+func (e *Encoder) values(s *block.Span) {
 	switch s.Kind {
-	case KindHistogram:
+	case block.KindHistogram:
 		e.histograms(s.Histograms)
-	case KindFloatHistogram:
+	case block.KindFloatHistogram:
 		e.floatHistograms(s.FloatHistograms)
 	default:
 		e.floats.append(&e.page, e.floatValues(s))
@@ -164,7 +126,7 @@ func (e *Encoder) values(s *Span) {
 }
 
 // floatValues lists the values of s.
-func (e *Encoder) floatValues(s *Span) []float64 {
+func (e *Encoder) floatValues(s *block.Span) []float64 {
 	if s.Floats != nil {
 		return s.Floats
 	}
@@ -175,16 +137,13 @@ func (e *Encoder) floatValues(s *Span) []float64 {
 	return out
 }
 
-var (
-	errNotAscending = errors.New("times do not ascend")
-	errMissing      = errors.New("a column is missing or has another length")
-)
+var errMissing = errors.New("a column is missing or has another length")
 
 // check refuses spans that cannot be decoded to what they are.
-func check(s *Span) error {
+func check(s *block.Span) error {
 	switch {
-	case s.Count < 1 || s.Count > MaxSamples:
-		return fmt.Errorf("got %d samples, want 1 to %d", s.Count, MaxSamples)
+	case s.Count < 1 || s.Count > block.MaxSamples:
+		return fmt.Errorf("got %d samples, want 1 to %d", s.Count, block.MaxSamples)
 	case s.Times != nil && len(s.Times) != s.Count, s.StartTimes != nil && len(s.StartTimes) != s.Count:
 		return errMissing
 	case !ascending(s):
@@ -192,11 +151,11 @@ func check(s *Span) error {
 	}
 	n := -1
 	switch s.Kind {
-	case KindHistogram:
+	case block.KindHistogram:
 		n = len(s.Histograms)
-	case KindFloatHistogram:
+	case block.KindFloatHistogram:
 		n = len(s.FloatHistograms)
-	case KindFloat:
+	case block.KindFloat:
 		n = len(s.Floats) + len(s.Ints32) + len(s.Ints64)
 	default:
 		return fmt.Errorf("kind %d is unknown", s.Kind)
@@ -205,23 +164,6 @@ func check(s *Span) error {
 		return errMissing
 	}
 	return nil
-}
-
-func ascending(s *Span) bool {
-	if s.Times == nil {
-		if s.Count == 1 {
-			return true
-		}
-		steps := int64(s.Count - 1)
-		return s.Step > 0 && s.Step <= math.MaxInt64/steps &&
-			(s.Start <= 0 || s.Step*steps <= math.MaxInt64-s.Start)
-	}
-	for i := 1; i < len(s.Times); i++ {
-		if s.Times[i] <= s.Times[i-1] {
-			return false
-		}
-	}
-	return true
 }
 
 // AppendPage appends the page of all blocks added since the last one and starts
@@ -238,7 +180,7 @@ func ascending(s *Span) bool {
 // length in the three streams as uvarints.
 func (e *Encoder) AppendPage(dst []byte) []byte {
 	if len(e.lengths) == 0 {
-		panic("block: AppendPage without a block")
+		panic("v1: AppendPage without a block")
 	}
 	begin := len(dst)
 	dst = append(dst, Version)
@@ -275,7 +217,7 @@ func (e *Encoder) Reset() {
 
 // AppendBlock appends a page that holds the samples of s alone, for callers
 // that keep single blocks. It sets up an Encoder on each call.
-func AppendBlock(dst []byte, s *Span) ([]byte, error) {
+func AppendBlock(dst []byte, s *block.Span) ([]byte, error) {
 	e := NewEncoder()
 	if _, err := e.AddSpan(s); err != nil {
 		return dst, err

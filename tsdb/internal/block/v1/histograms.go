@@ -1,10 +1,12 @@
-package block
+package v1
 
 import (
 	"encoding/binary"
 	"math"
 
 	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // A column of histograms is a list of runs that share a layout, then columns
@@ -77,7 +79,7 @@ func equalBits(a, b []float64) bool {
 }
 
 func appendLayout(dst []byte, l *layout) []byte {
-	dst = appendVarint(dst, int64(l.schema))
+	dst = binary.AppendVarint(dst, int64(l.schema))
 	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.zeroThreshold))
 	dst = appendSpans(dst, l.positive)
 	dst = appendSpans(dst, l.negative)
@@ -93,7 +95,7 @@ func appendLayout(dst []byte, l *layout) []byte {
 func appendSpans(dst []byte, spans []histogram.Span) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(spans)))
 	for _, s := range spans {
-		dst = appendVarint(dst, int64(s.Offset))
+		dst = binary.AppendVarint(dst, int64(s.Offset))
 		dst = binary.AppendUvarint(dst, uint64(s.Length))
 	}
 	return dst
@@ -169,7 +171,7 @@ func (e *Encoder) floatHistograms(hs []*histogram.FloatHistogram) {
 
 func allIntegers(v []float64) bool {
 	for _, x := range v {
-		if _, ok := mantissa(x, 0); !ok {
+		if _, ok := codec.Mantissa(x, 0); !ok {
 			return false
 		}
 	}
@@ -210,7 +212,7 @@ func (e *Encoder) buckets(runs []run, list func(i int, dst []int64) []int64) {
 			current = list(i, current[:0])
 			i++
 			for k, v := range current {
-				token, raw, width := tokenOf(zigzag(v - previous[k]))
+				token, raw, width := tokenOf(codec.Zigzag(v - previous[k]))
 				e.page.tokens = append(e.page.tokens, token)
 				if width > 0 {
 					w.write(raw, width)

@@ -1,4 +1,4 @@
-package block
+package v1
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
 )
 
 const (
@@ -131,7 +133,7 @@ func ascend(n int, gap func() int64) []int64 {
 }
 
 // requireSame compares spans sample by sample, floats by their bits.
-func requireSame(t testing.TB, want, got *Span) {
+func requireSame(t testing.TB, want, got *block.Span) {
 	t.Helper()
 	require.Equal(t, want.Kind, got.Kind)
 	require.Equal(t, want.Count, got.Count)
@@ -140,13 +142,13 @@ func requireSame(t testing.TB, want, got *Span) {
 			require.Failf(t, "times", "sample %d: got %d since %d, want %d since %d", i, got.Time(i), got.StartTime(i), want.Time(i), want.StartTime(i))
 		}
 		switch want.Kind {
-		case KindFloat:
+		case block.KindFloat:
 			if w, g := math.Float64bits(want.Float(i)), math.Float64bits(got.Float(i)); w != g {
 				require.Failf(t, "values", "sample %d: got %016x, want %016x", i, g, w)
 			}
-		case KindHistogram:
+		case block.KindHistogram:
 			requireSameHistogram(t, want.Histograms[i], got.Histograms[i])
-		case KindFloatHistogram:
+		case block.KindFloatHistogram:
 			requireSameFloatHistogram(t, want.FloatHistograms[i], got.FloatHistograms[i])
 		}
 	}
@@ -191,10 +193,10 @@ func emptyToNil[T any](s []T) []T {
 func TestFloatsComeBackBitForBit(t *testing.T) {
 	for name, values := range shapes {
 		for timeName, timesOf := range timeShapes {
-			for _, n := range []int{1, 2, 3, 4, 7, 100, 1024, MaxSamples} {
+			for _, n := range []int{1, 2, 3, 4, 7, 100, 1024, block.MaxSamples} {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, timeName, n), func(t *testing.T) {
 					r := rand.New(rand.NewPCG(uint64(n), 1))
-					want := &Span{Kind: KindFloat, Count: n, Times: timesOf(r, n), Floats: values(r, n)}
+					want := &block.Span{Kind: block.KindFloat, Count: n, Times: timesOf(r, n), Floats: values(r, n)}
 					if n%2 == 0 {
 						want.StartTimes = times(n, func(i int) int64 { return r.Int64N(2) * 1700000000000 })
 					}
@@ -205,11 +207,11 @@ func TestFloatsComeBackBitForBit(t *testing.T) {
 	}
 }
 
-func requireRoundTrip(t testing.TB, want *Span) []byte {
+func requireRoundTrip(t testing.TB, want *block.Span) []byte {
 	t.Helper()
 	b, err := AppendBlock(nil, want)
 	require.NoError(t, err)
-	var got Span
+	var got block.Span
 	var buf Buffer
 	require.NoError(t, DecodeBlock(b, &got, &buf))
 	requireSame(t, want, &got)
@@ -218,9 +220,9 @@ func requireRoundTrip(t testing.TB, want *Span) []byte {
 
 func TestDecimalsDecodeToMantissas(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	b, err := AppendBlock(nil, &Span{Kind: KindFloat, Count: 500, Start: 1000, Step: 10, Floats: decimals(r, 500)})
+	b, err := AppendBlock(nil, &block.Span{Kind: block.KindFloat, Count: 500, Start: 1000, Step: 10, Floats: decimals(r, 500)})
 	require.NoError(t, err)
-	var s Span
+	var s block.Span
 	require.NoError(t, DecodeBlock(b, &s, &Buffer{}))
 	require.Len(t, s.Ints64, 500)
 	require.EqualValues(t, 2, s.Scale)
@@ -262,16 +264,16 @@ func randomFloatHistogram(r *rand.Rand, i int, fraction float64) *histogram.Floa
 	return f
 }
 
-func histogramSpan(r *rand.Rand, n int) *Span {
-	s := &Span{Kind: KindHistogram, Count: n, Start: 5, Step: 15000}
+func histogramSpan(r *rand.Rand, n int) *block.Span {
+	s := &block.Span{Kind: block.KindHistogram, Count: n, Start: 5, Step: 15000}
 	for i := range n {
 		s.Histograms = append(s.Histograms, randomHistogram(r, i))
 	}
 	return s
 }
 
-func floatHistogramSpan(r *rand.Rand, n int, fraction float64) *Span {
-	s := &Span{Kind: KindFloatHistogram, Count: n, Start: 5, Step: 15000}
+func floatHistogramSpan(r *rand.Rand, n int, fraction float64) *block.Span {
+	s := &block.Span{Kind: block.KindFloatHistogram, Count: n, Start: 5, Step: 15000}
 	for i := range n {
 		s.FloatHistograms = append(s.FloatHistograms, randomFloatHistogram(r, i, fraction))
 	}
@@ -295,9 +297,9 @@ func TestPageOfManyBlocks(t *testing.T) {
 		return column, nil
 	}
 	e := NewEncoder()
-	var want []*Span
+	var want []*block.Span
 	for i := range 200 {
-		s := &Span{Kind: KindFloat, Count: 30, Times: column, Floats: walk(r, 30)}
+		s := &block.Span{Kind: block.KindFloat, Count: 30, Times: column, Floats: walk(r, 30)}
 		var got int
 		var err error
 		switch i % 3 {
@@ -319,7 +321,7 @@ func TestPageOfManyBlocks(t *testing.T) {
 	require.NoError(t, p.Open(e.AppendPage(nil)))
 	require.Equal(t, 201, p.Len())
 	require.Zero(t, e.Len())
-	var got Span
+	var got block.Span
 	var buf Buffer
 	for _, i := range r.Perm(200) {
 		require.NoError(t, p.Decode(i, &got, &buf, shared))
@@ -328,34 +330,34 @@ func TestPageOfManyBlocks(t *testing.T) {
 	back, err := p.Times(timesAt)
 	require.NoError(t, err)
 	require.Equal(t, column, back)
-	require.ErrorIs(t, p.Decode(timesAt, &got, &buf, nil), ErrCorrupt)
-	require.ErrorIs(t, p.Decode(1, &got, &buf, nil), ErrCorrupt)
-	require.ErrorIs(t, p.Decode(500, &got, &buf, nil), ErrCorrupt)
+	require.ErrorIs(t, p.Decode(timesAt, &got, &buf, nil), block.ErrCorrupt)
+	require.ErrorIs(t, p.Decode(1, &got, &buf, nil), block.ErrCorrupt)
+	require.ErrorIs(t, p.Decode(500, &got, &buf, nil), block.ErrCorrupt)
 }
 
 func TestEveryFlippedByteIsNoticed(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
-	b := requireRoundTrip(t, &Span{Kind: KindFloat, Count: 100, Times: timeShapes["jitter"](r, 100), Floats: walk(r, 100)})
+	b := requireRoundTrip(t, &block.Span{Kind: block.KindFloat, Count: 100, Times: timeShapes["jitter"](r, 100), Floats: walk(r, 100)})
 	for i := range b {
 		for _, mask := range []byte{1, 0x80, 0xff} {
 			b[i] ^= mask
-			require.Error(t, DecodeBlock(b, &Span{}, &Buffer{}))
+			require.Error(t, DecodeBlock(b, &block.Span{}, &Buffer{}))
 			b[i] ^= mask
 		}
-		require.ErrorIs(t, DecodeBlock(b[:i], &Span{}, &Buffer{}), ErrCorrupt)
+		require.ErrorIs(t, DecodeBlock(b[:i], &block.Span{}, &Buffer{}), block.ErrCorrupt)
 	}
 }
 
 func TestEncodeRefuses(t *testing.T) {
-	f := func(name, want string, s Span) {
+	f := func(name, want string, s block.Span) {
 		t.Helper()
 		_, err := AppendBlock(nil, &s)
 		require.ErrorContains(t, err, want, name)
 	}
-	f("empty", "got 0 samples", Span{Kind: KindFloat})
-	f("long", "got 8193 samples", Span{Kind: KindFloat, Count: MaxSamples + 1})
-	f("kind", "kind 9", Span{Kind: 9, Count: 1})
-	f("no values", "column is missing", Span{Kind: KindFloat, Count: 1})
-	f("order", "do not ascend", Span{Kind: KindFloat, Count: 2, Times: []int64{2, 2}, Floats: []float64{1, 2}})
-	f("grid", "do not ascend", Span{Kind: KindFloat, Count: 3, Start: math.MaxInt64 - 1, Step: 1, Floats: []float64{1, 2, 3}})
+	f("empty", "got 0 samples", block.Span{Kind: block.KindFloat})
+	f("long", "got 8193 samples", block.Span{Kind: block.KindFloat, Count: block.MaxSamples + 1})
+	f("kind", "kind 9", block.Span{Kind: 9, Count: 1})
+	f("no values", "column is missing", block.Span{Kind: block.KindFloat, Count: 1})
+	f("order", "do not ascend", block.Span{Kind: block.KindFloat, Count: 2, Times: []int64{2, 2}, Floats: []float64{1, 2}})
+	f("grid", "do not ascend", block.Span{Kind: block.KindFloat, Count: 3, Start: math.MaxInt64 - 1, Step: 1, Floats: []float64{1, 2, 3}})
 }

@@ -1,11 +1,55 @@
-package block
+package v1
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"math"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
+
+// Version is the version of the page format this package reads.
+//
+// History: 1 tokens and raw bits, entropy coded per page.
+const Version = 1
+
+// kindTimes marks a block that is a bare column of times.
+const kindTimes block.Kind = 0
+
+// How a block says the times of its samples.
+const (
+	timesGrid   = 0 // start varint, step uvarint
+	timesInline = 1 // a column of integers
+	timesShared = 2 // a reference, uvarint
+)
+
+// Bits of a block's first byte: the kind in the lowest two, the form of times
+// in the next two.
+const (
+	kindMask      = 3
+	timesShift    = 2
+	timesMask     = 3
+	flagStart     = 1 << 4 // has a column of start timestamps
+	knownFlags    = kindMask | timesMask<<timesShift | flagStart
+	minPageLength = 1 + 1 + 3*3 + 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// streams are the three parts of every block: head holds counts and
+// parameters, tokens and bits the residuals of all columns.
+type streams struct{ head, tokens, bits []byte }
+
+// streamLengths are those of one block in a page.
+type streamLengths struct{ head, tokens, bits int }
+
+// TimesRef names a column of times that is stored in another page. The value
+// is the caller's.
+type TimesRef uint64
 
 // Page is a decompressed page. Once opened it may be decoded by many
 // goroutines; it does not refer to the bytes it was opened from.
@@ -27,9 +71,9 @@ type Buffer struct {
 type TimesFunc func(ref TimesRef) ([]int64, error)
 
 // decoder is the state of decoding one block. Failures of any kind set
-// head.bad.
+// head.Bad.
 type decoder struct {
-	head         reader
+	head         codec.Reader
 	tokens, bits []byte
 }
 
@@ -45,31 +89,31 @@ func (p *Page) Open(b []byte) error {
 	if got, want := crc32.Checksum(body, castagnoli), binary.LittleEndian.Uint32(b[len(body):]); got != want {
 		return corruptf("page checksum: got %08x, want %08x", got, want)
 	}
-	r := reader{b: body}
-	if v := r.byte(); v > Version {
-		return fmt.Errorf("page version %d: %w (%d)", v, ErrVersion, Version)
+	r := codec.NewReader(body)
+	if v := r.Byte(); v > Version {
+		return fmt.Errorf("page version %d: %w (%d)", v, block.ErrVersion, Version)
 	} else if v == 0 {
 		return corruptf("page version 0")
 	}
-	blocks := r.uvarint()
+	blocks := r.Uvarint()
 	if err := p.decompress(&r); err != nil {
 		return err
 	}
 	return p.directory(blocks)
 }
 
-func (p *Page) decompress(r *reader) error {
+func (p *Page) decompress(r *codec.Reader) error {
 	var how [3]byte
 	var length, stored [3]uint64
 	for i := range how {
-		how[i], length[i], stored[i] = r.byte(), r.uvarint(), r.uvarint()
+		how[i], length[i], stored[i] = r.Byte(), r.Uvarint(), r.Uvarint()
 		if length[i] > maxStream || length[i] > maxRatio*stored[i] {
 			return corruptf("stream of %d bytes stored in %d", length[i], stored[i])
 		}
 	}
 	for i, s := range [3]*[]byte{&p.data.head, &p.data.tokens, &p.data.bits} {
-		src := r.take(stored[i])
-		if r.bad {
+		src := r.Take(stored[i])
+		if r.Bad() {
 			return corruptf("page ends inside its streams")
 		}
 		*s = resize(*s, int(length[i])+bitPad)[:length[i]]
@@ -78,8 +122,8 @@ func (p *Page) decompress(r *reader) error {
 		}
 		clear((*s)[length[i] : length[i]+bitPad])
 	}
-	if len(r.b) > 0 {
-		return corruptf("%d bytes behind the streams", len(r.b))
+	if r.Len() > 0 {
+		return corruptf("%d bytes behind the streams", r.Len())
 	}
 	return nil
 }
@@ -89,12 +133,12 @@ func (p *Page) directory(blocks uint64) error {
 	if blocks == 0 || blocks > uint64(len(p.data.head)) {
 		return corruptf("page of %d blocks with a head of %d bytes", blocks, len(p.data.head))
 	}
-	r := reader{b: p.data.head}
+	r := codec.NewReader(p.data.head)
 	var end [3]uint64
 	limit := [3]uint64{uint64(len(p.data.head)), uint64(len(p.data.tokens)), uint64(len(p.data.bits))}
 	for range blocks - 1 {
 		for i := range end {
-			n := r.uvarint()
+			n := r.Uvarint()
 			if n > limit[i]-end[i] {
 				return corruptf("block reaches beyond its stream")
 			}
@@ -102,8 +146,8 @@ func (p *Page) directory(blocks uint64) error {
 		}
 		p.ends = append(p.ends, streamLengths{int(end[0]), int(end[1]), int(end[2])})
 	}
-	p.first = len(p.data.head) - len(r.b)
-	if r.bad || end[0] > limit[0]-uint64(p.first) {
+	p.first = len(p.data.head) - r.Len()
+	if r.Bad() || end[0] > limit[0]-uint64(p.first) {
 		return corruptf("page directory")
 	}
 	p.ends = append(p.ends, streamLengths{len(p.data.head) - p.first, len(p.data.tokens), len(p.data.bits)})
@@ -128,7 +172,7 @@ func (p *Page) decoder(i int) (decoder, error) {
 	}
 	end := p.ends[i]
 	return decoder{
-		head:   reader{b: p.data.head[p.first+begin.head : p.first+end.head]},
+		head:   codec.NewReader(p.data.head[p.first+begin.head : p.first+end.head]),
 		tokens: p.data.tokens[begin.tokens:end.tokens],
 		bits:   p.data.bits[begin.bits:end.bits],
 	}, nil
@@ -139,13 +183,13 @@ func (p *Page) decoder(i int) (decoder, error) {
 // is asked for times stored elsewhere; nil refuses such blocks.
 //
 // What was decoded holds what Span promises, or the error wraps ErrCorrupt.
-func (p *Page) Decode(i int, s *Span, buf *Buffer, shared TimesFunc) error {
+func (p *Page) Decode(i int, s *block.Span, buf *Buffer, shared TimesFunc) error {
 	d, err := p.decoder(i)
 	if err != nil {
 		return err
 	}
-	flags := d.head.byte()
-	*s = Span{Kind: Kind(flags & kindMask)}
+	flags := d.head.Byte()
+	*s = block.Span{Kind: block.Kind(flags & kindMask)}
 	if flags&^knownFlags != 0 || s.Kind == kindTimes {
 		return corruptf("block flags %#x", flags)
 	}
@@ -161,9 +205,9 @@ func (p *Page) Decode(i int, s *Span, buf *Buffer, shared TimesFunc) error {
 		s.StartTimes = buf.starts
 	}
 	switch s.Kind {
-	case KindHistogram:
+	case block.KindHistogram:
 		d.histograms(s, buf)
-	case KindFloatHistogram:
+	case block.KindFloatHistogram:
 		d.floatHistograms(s, buf)
 	default:
 		d.floats(s.Count, s, buf)
@@ -177,7 +221,7 @@ func (p *Page) Times(i int) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if flags := d.head.byte(); flags != byte(kindTimes)|timesInline<<timesShift {
+	if flags := d.head.Byte(); flags != byte(kindTimes)|timesInline<<timesShift {
 		return nil, corruptf("block flags %#x of a column of times", flags)
 	}
 	n, err := d.samples()
@@ -189,37 +233,59 @@ func (p *Page) Times(i int) ([]int64, error) {
 	if err := d.end(); err != nil {
 		return nil, err
 	}
-	if !ascending(&Span{Count: n, Times: out}) {
+	if !ascending(&block.Span{Count: n, Times: out}) {
 		return nil, corruptf("%w", errNotAscending)
 	}
 	return out, nil
 }
 
+var errNotAscending = errors.New("times do not ascend")
+
+func ascending(s *block.Span) bool {
+	if s.Times == nil {
+		if s.Count == 1 {
+			return true
+		}
+		steps := int64(s.Count - 1)
+		return s.Step > 0 && s.Step <= math.MaxInt64/steps &&
+			(s.Start <= 0 || s.Step*steps <= math.MaxInt64-s.Start)
+	}
+	for i := 1; i < len(s.Times); i++ {
+		if s.Times[i] <= s.Times[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
 func (d *decoder) samples() (int, error) {
-	n := d.head.uvarint()
-	if d.head.bad || n < 1 || n > MaxSamples {
-		return 0, corruptf("block of %d samples, want 1 to %d", n, MaxSamples)
+	n := d.head.Uvarint()
+	if d.head.Bad() || n < 1 || n > block.MaxSamples {
+		return 0, corruptf("block of %d samples, want 1 to %d", n, block.MaxSamples)
 	}
 	return int(n), nil
 }
 
+// errEnds is the cause where a block does not hold what its head says.
+var errEnds = corruptf("block header: %w", io.ErrUnexpectedEOF)
+
 // end reports what failed, and bytes nobody read.
 func (d *decoder) end() error {
-	if err := d.head.err(); err != nil {
-		return err
+	if d.head.Bad() {
+		return errEnds
 	}
-	if n := len(d.head.b) + len(d.tokens) + len(d.bits); n > 0 {
+	if n := d.head.Len() + len(d.tokens) + len(d.bits); n > 0 {
 		return corruptf("%d bytes left over behind a block", n)
 	}
 	return nil
 }
 
-func (d *decoder) timesOf(s *Span, form byte, buf *Buffer, shared TimesFunc) error {
+func (d *decoder) timesOf(s *block.Span, form byte, buf *Buffer, shared TimesFunc) error {
 	switch form {
 	case timesGrid:
-		s.Start = d.head.varint()
+		s.Start = d.head.Varint()
 		if s.Count > 1 {
-			s.Step = int64(d.head.uvarint())
+			s.Step = int64(d.head.Uvarint())
 		}
 	case timesInline:
 		buf.times = resize(buf.times, s.Count)
@@ -229,9 +295,9 @@ func (d *decoder) timesOf(s *Span, form byte, buf *Buffer, shared TimesFunc) err
 		if shared == nil {
 			return corruptf("block refers to times that are not there")
 		}
-		ref := d.head.uvarint()
-		if err := d.head.err(); err != nil {
-			return err
+		ref := d.head.Uvarint()
+		if d.head.Bad() {
+			return errEnds
 		}
 		times, err := shared(TimesRef(ref))
 		if err != nil {
@@ -245,8 +311,8 @@ func (d *decoder) timesOf(s *Span, form byte, buf *Buffer, shared TimesFunc) err
 	default:
 		return corruptf("form of times %d", form)
 	}
-	if err := d.head.err(); err != nil {
-		return err
+	if d.head.Bad() {
+		return errEnds
 	}
 	if !ascending(s) {
 		return corruptf("%w", errNotAscending)
@@ -258,7 +324,7 @@ func (d *decoder) timesOf(s *Span, form byte, buf *Buffer, shared TimesFunc) err
 var errSeveral = errors.New("page holds several blocks")
 
 // DecodeBlock decodes what AppendBlock wrote.
-func DecodeBlock(b []byte, s *Span, buf *Buffer) error {
+func DecodeBlock(b []byte, s *block.Span, buf *Buffer) error {
 	var p Page
 	if err := p.Open(b); err != nil {
 		return err

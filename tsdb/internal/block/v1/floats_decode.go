@@ -1,11 +1,16 @@
-package block
+package v1
 
-import "math"
+import (
+	"math"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/codec"
+)
 
 // floats reads a column of n >= 1 values into span: as mantissas where the
 // column has no exceptions, as floats otherwise.
-func (d *decoder) floats(n int, span *Span, buf *Buffer) {
-	form := d.head.byte()
+func (d *decoder) floats(n int, span *block.Span, buf *Buffer) {
+	form := d.head.Byte()
 	switch form {
 	case formDecimal:
 		span.Scale = d.scale()
@@ -25,15 +30,15 @@ func (d *decoder) floats(n int, span *Span, buf *Buffer) {
 			buf.floats[i] = math.Float64frombits(uint64(b))
 		}
 	default:
-		d.head.fail()
+		d.head.Fail()
 	}
 	span.Floats = buf.floats
 }
 
 func (d *decoder) scale() byte {
-	s := d.head.byte()
-	if int(s) >= len(pow10) {
-		d.head.fail()
+	s := d.head.Byte()
+	if s > codec.MaxScale {
+		d.head.Fail()
 		return 0
 	}
 	return s
@@ -47,7 +52,7 @@ func (d *decoder) checkMantissas(m []int64) {
 		all |= magnitude(x)
 	}
 	if all >= maxMantissa {
-		d.head.fail()
+		d.head.Fail()
 	}
 }
 
@@ -55,23 +60,23 @@ func (d *decoder) decimalWithExceptions(n int, buf *Buffer) {
 	scale := d.scale()
 	exceptions := buf.exceptions[:0]
 	index := uint64(0)
-	for range d.head.count(9) {
-		index += d.head.uvarint()
+	for range d.head.Count(9) {
+		index += d.head.Uvarint()
 		if index >= uint64(n) {
-			d.head.fail()
+			d.head.Fail()
 			return
 		}
-		exceptions = append(exceptions, exception{index: int(index), bits: d.head.uint64()})
+		exceptions = append(exceptions, exception{index: int(index), bits: d.head.Uint64()})
 	}
 	buf.exceptions = exceptions
 	buf.ints, buf.floats = resize(buf.ints, n), resize(buf.floats, n)
 	d.ints(buf.ints)
 	d.checkMantissas(buf.ints)
-	if d.head.bad {
+	if d.head.Bad() {
 		return
 	}
 	for i, m := range buf.ints {
-		buf.floats[i] = decimal(m, scale)
+		buf.floats[i] = codec.Decimal(m, scale)
 	}
 	for _, e := range exceptions {
 		buf.floats[e.index] = math.Float64frombits(e.bits)
@@ -84,10 +89,10 @@ func (d *decoder) nearDecimal(n int, buf *Buffer) {
 	d.ints(buf.ints)
 	d.checkMantissas(buf.ints)
 	d.ints(buf.aux)
-	if d.head.bad {
+	if d.head.Bad() {
 		return
 	}
 	for i, m := range buf.ints {
-		buf.floats[i] = math.Float64frombits(math.Float64bits(decimal(m, scale)) + uint64(buf.aux[i]))
+		buf.floats[i] = math.Float64frombits(math.Float64bits(codec.Decimal(m, scale)) + uint64(buf.aux[i]))
 	}
 }

@@ -1,9 +1,11 @@
-package block
+package v1
 
 import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // A column of integers is coded as differences of an order from 0 (none) to 2,
@@ -86,7 +88,7 @@ func (c *intCoder) planOrder(order int) intPlan {
 	}
 	p.cost = 8 * 8
 	for _, x := range d {
-		p.cost += bits.Len64(zigzag(divide(x-p.centre, p.gcd)))
+		p.cost += bits.Len64(codec.Zigzag(divide(x-p.centre, p.gcd)))
 	}
 	return p
 }
@@ -112,11 +114,11 @@ func (c *intCoder) append(dst *streams, v []int64, p intPlan) {
 		mode |= modeGCD
 	}
 	dst.head = append(dst.head, mode)
-	dst.head = appendVarint(dst.head, v[0])
+	dst.head = binary.AppendVarint(dst.head, v[0])
 	if p.order == 2 {
-		dst.head = appendVarint(dst.head, v[1]-v[0])
+		dst.head = binary.AppendVarint(dst.head, v[1]-v[0])
 	}
-	dst.head = appendVarint(dst.head, p.centre)
+	dst.head = binary.AppendVarint(dst.head, p.centre)
 	if p.gcd == 0 {
 		return
 	}
@@ -125,7 +127,7 @@ func (c *intCoder) append(dst *streams, v []int64, p intPlan) {
 	}
 	w := bitWriter{b: dst.bits}
 	for _, x := range c.diffs[p.order] {
-		token, raw, width := tokenOf(zigzag(divide(x-p.centre, p.gcd)))
+		token, raw, width := tokenOf(codec.Zigzag(divide(x-p.centre, p.gcd)))
 		dst.tokens = append(dst.tokens, token)
 		if width > 0 {
 			w.write(raw, width)
@@ -142,22 +144,22 @@ func (c *intCoder) appendInts(dst *streams, v []int64) {
 
 // ints reads a column of len(out) >= 1 values.
 func (d *decoder) ints(out []int64) {
-	mode := d.head.byte()
+	mode := d.head.Byte()
 	order := int(mode & modeOrder)
-	first := d.head.varint()
+	first := d.head.Varint()
 	var delta int64
 	if order == 2 {
-		delta = d.head.varint()
+		delta = d.head.Varint()
 	}
-	centre := d.head.varint()
+	centre := d.head.Varint()
 	g := int64(1)
 	if mode&modeGCD != 0 {
-		g = int64(d.head.uvarint())
+		g = int64(d.head.Uvarint())
 	}
 	if order > 2 || mode >= modeGCD<<1 || order > 0 && len(out) <= order {
-		d.head.fail()
+		d.head.Fail()
 	}
-	if d.head.bad {
+	if d.head.Bad() {
 		return
 	}
 	out[0] = first
@@ -193,7 +195,7 @@ func (d *decoder) ints(out []int64) {
 // residuals reads len(out) tokens and undoes division and centring.
 func (d *decoder) residuals(out []int64, g, centre int64) bool {
 	if len(out) > len(d.tokens) {
-		d.head.fail()
+		d.head.Fail()
 		return false
 	}
 	r := residuals{tokens: d.tokens[:len(out)], bits: d.bits}
@@ -203,11 +205,11 @@ func (d *decoder) residuals(out []int64, g, centre int64) bool {
 		if t >= firstWideToken {
 			var ok bool
 			if u, ok = r.wide(t); !ok {
-				d.head.fail()
+				d.head.Fail()
 				return false
 			}
 		}
-		out[i] = unzigzag(u)*g + centre
+		out[i] = codec.Unzigzag(u)*g + centre
 	}
 	r.end()
 	d.tokens, d.bits = d.tokens[len(out):], r.bits
