@@ -2,6 +2,7 @@ package b1
 
 import (
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func b1Decoder(t testing.TB, v []float64) decoder {
 	require.NoError(t, err)
 	b := new(Block)
 	return func(times []int64, values []float64) {
-		if b.Open(&h, payload) != nil || b.Floats(values, 0) != nil {
+		if crc32.Checksum(payload, castagnoli) != h.CRC || b.Open(&h, payload) != nil || b.Floats(values, 0) != nil {
 			t.Fail()
 		}
 		codec.FillGrid(times, h.MinT, h.Step, 0)
@@ -180,12 +181,13 @@ func BenchmarkPage(b *testing.B) {
 			h.Offset = headers[n-1].Offset + uint64(headers[n-1].Length)
 		}
 		require.NotEmpty(b, payload)
+		h.CRC = 0
 		headers = append(headers, h)
 	}
-	page := AppendSharedPage(nil, headers)
+	page := AppendPage(nil, headers)
 	b.Run("append", func(b *testing.B) {
 		for b.Loop() {
-			page = AppendSharedPage(page[:0], headers)
+			page = AppendPage(page[:0], headers)
 		}
 		b.ReportMetric(float64(len(page))/PageBlocks, "B/block")
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/PageBlocks, "ns/block")
@@ -193,7 +195,7 @@ func BenchmarkPage(b *testing.B) {
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
 			var err error
-			if headers, err = AppendHeaders(headers[:0], page); err != nil {
+			if headers, err = appendHeaders(headers[:0], page); err != nil {
 				b.Fatal(err)
 			}
 		}

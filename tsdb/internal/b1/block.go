@@ -33,20 +33,10 @@ type Block struct {
 	table    *codec.DecimalTable // &tens once it is filled for this block
 }
 
-// Open makes b read the block of h, which must have passed Check. placed is what
-// is at Header.Place. It compares the checksum and parses the directory; errors
-// wrap block.ErrCorrupt.
-func (b *Block) Open(h *Header, placed []byte) error {
-	payload, err := h.Payload(placed)
-	if err != nil {
-		return err
-	}
-	return b.OpenPayload(h, payload)
-}
-
-// OpenPayload is Open of what Header.Payload returned, or of another payload
-// whose checksum was compared already: a run of payloads need be summed but once.
-func (b *Block) OpenPayload(h *Header, payload []byte) error {
+// Open makes b read the block of h, which must have passed Check. Whoever read
+// the payload has compared its checksum. Open parses the directory; errors wrap
+// block.ErrCorrupt.
+func (b *Block) Open(h *Header, payload []byte) error {
 	b.h = *h
 	if uint64(len(payload)) != uint64(h.Length) {
 		return corruptf("payload of %d bytes, want %d", len(payload), h.Length)

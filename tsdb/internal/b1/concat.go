@@ -21,7 +21,7 @@ func Concat(dst []byte, h *Header, a, b *Block) (payload []byte, ok bool) {
 		return dst, false
 	}
 	*h = a.h
-	h.Series, h.Offset, h.TimesRef, h.Run, h.Before = 0, 0, 0, 0, 0
+	h.Series, h.Offset, h.TimesRef = 0, 0, 0
 	h.Count, h.MaxT, h.Step = a.h.Count+b.h.Count, b.h.MaxT, b.h.MinT-a.h.MaxT
 	h.Exceptions = a.h.Exceptions + b.h.Exceptions
 	if h.Exceptions > codec.Limit(h.Count) {

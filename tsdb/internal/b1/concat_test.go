@@ -52,7 +52,7 @@ func joinedAt(t *testing.T, e *Encoder, v []float64, cut int) *Block {
 		require.Len(t, payload, 6)
 		return nil
 	}
-	headers, err := AppendHeaders(nil, AppendPage(nil, []Header{h}))
+	headers, err := appendHeaders(nil, AppendPage(nil, []Header{h}))
 	require.NoError(t, err)
 	require.Equal(t, []Header{h}, headers)
 	require.Equal(t, []int64{whole.MinT(), whole.MaxT(), whole.Step}, []int64{h.MinT, h.MaxT, h.Step})

@@ -3,12 +3,11 @@
 // each mini-block.
 //
 // A block is a Header, which lives in a page of headers (page.go), and a
-// payload. Blocks are written once by an Encoder and then only read:
+// payload. Blocks are written once by an Encoder and then only read; where both go, and
+// that the payload is compared with its checksum, is up to the file:
 //
 //	headers   statistics, place and parameters of up to 128 blocks, column by
-//	          column; enough to skip a block or to answer for the whole of it;
-//	          small payloads may share a checksum: Header.Place tells what has
-//	          to be read to believe one
+//	          column; enough to skip a block or to answer for the whole of it
 //	payload   exceptions, directory, mini-blocks; read when a range of samples
 //	          cuts the block or values are wanted
 //

@@ -233,7 +233,7 @@ func (e *Encoder) verify(h *Header, payload []byte, s *block.Span) error {
 	if err := h.Check(); err != nil {
 		return fmt.Errorf("encode block: verify: %w", err)
 	}
-	if err := e.block.OpenPayload(h, payload); err != nil {
+	if err := e.block.Open(h, payload); err != nil {
 		return fmt.Errorf("encode block: verify: %w", err)
 	}
 	if s.Kind != block.KindFloat {

@@ -2,7 +2,6 @@ package b1
 
 import (
 	"fmt"
-	"hash/crc32"
 	"math"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -77,48 +76,7 @@ type Header struct {
 	Resets     uint8             // values below the one before; manyResets or more: that many
 	ResetAt    [maxResets]uint16 // their indexes, if they are not more
 	Length     uint32            // of the payload
-	CRC        uint32            // CRC-32C of the payload, or of the run it is part of
-
-	// Small payloads that follow each other may share a checksum: then Run is the
-	// length of them all and Before of those before this one, otherwise both are 0.
-	Run, Before uint32
-}
-
-// Place tells what must be read for Open, Payload or Alone: the payload or, if it
-// shares its checksum, the run of payloads it is part of.
-func (h *Header) Place() (offset uint64, length int) {
-	if h.Run > 0 {
-		return h.Offset - uint64(h.Before), int(h.Run)
-	}
-	return h.Offset, int(h.Length)
-}
-
-// Payload compares the checksum of what is at Place and returns the payload, a
-// part of it. An error wraps block.ErrCorrupt.
-func (h *Header) Payload(placed []byte) ([]byte, error) {
-	if _, n := h.Place(); len(placed) != n {
-		return nil, corruptf("payload of %d bytes, want %d", len(placed), n)
-	}
-	if got := crc32.Checksum(placed, castagnoli); got != h.CRC {
-		return nil, corruptf("payload: checksum %08x, want %08x", got, h.CRC)
-	}
-	if h.Run == 0 {
-		return placed, nil
-	}
-	if uint64(h.Before)+uint64(h.Length) > uint64(len(placed)) {
-		return nil, corruptf("payload of %d bytes behind %d, want %d in all", h.Length, h.Before, h.Run)
-	}
-	return placed[h.Before : h.Before+h.Length], nil
-}
-
-// Alone is Payload that makes the checksum of h that of the payload alone: to put
-// it elsewhere.
-func (h *Header) Alone(placed []byte) ([]byte, error) {
-	payload, err := h.Payload(placed)
-	if err == nil && h.Run > 0 {
-		h.CRC, h.Run, h.Before = crc32.Checksum(payload, castagnoli), 0, 0
-	}
-	return payload, err
+	CRC        uint32            // CRC-32C of the payload
 }
 
 // mini returns the samples of a mini-block.

@@ -2,7 +2,6 @@ package b1
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -95,151 +94,30 @@ func (h *Header) sumGuess() int64 {
 	return int64(h.Count) * (h.First + h.Last + h.Min + h.Max) >> 2
 }
 
-// AppendPage appends a page of 1 to PageBlocks headers, each with the checksum
-// of its own payload. Payloads that follow each other without a gap need no bytes
-// for their offsets.
+// AppendPage appends a page of 1 to PageBlocks headers. Payloads that follow each
+// other without a gap need no bytes for their offsets.
 //
 //	version  byte
-//	blocks   byte: one less than there are; 1<<7 if they share a checksum
+//	blocks   byte: one less than there are
 //	columns  one for each field
 //	crc      CRC-32C of everything before, 4 bytes, little endian
-func AppendPage(dst []byte, headers []Header) []byte { return appendPage(dst, headers, 0) }
-
-// SharedBytes is the most bytes of payloads that share a checksum.
-const SharedBytes = 1 << 14
-
-const pageShared = 1 << 7
-
-// AppendSharedPage is AppendPage with one checksum for the payloads of all
-// blocks: four bytes less for each, for as many more to be read before one of
-// them is believed. It takes AppendPage if payloads do not follow each other or
-// take more than SharedBytes. See Header.Place.
-func AppendSharedPage(dst []byte, headers []Header) []byte {
-	run := uint64(0)
-	for i := range headers {
-		if h := &headers[i]; h.Offset == headers[0].Offset+run {
-			run += uint64(h.Length)
-			continue
-		}
-		return AppendPage(dst, headers)
-	}
-	if len(headers) < 2 || run > SharedBytes {
-		return AppendPage(dst, headers)
-	}
-	return appendPage(dst, headers, pageShared)
-}
-
-func appendPage(dst []byte, headers []Header, shared byte) []byte {
+func AppendPage(dst []byte, headers []Header) []byte {
 	if len(headers) == 0 || len(headers) > PageBlocks {
 		panic("b1: a page of no header or too many")
 	}
 	begin := len(dst)
-	dst = append(dst, Version, byte(len(headers)-1)|shared)
+	dst = append(dst, Version, byte(len(headers)-1))
 	var c columnCoder
 	c.columns.Short = true
 	values := c.values[:len(headers)]
-	for i := range headers {
-		if headers[i].Run > 0 {
-			panic("b1: the checksum of a payload is that of more than it: call Alone")
-		}
-	}
 	none := new(Header)
-	for k, f := range fields {
+	for _, f := range fields {
 		before := none
 		for i := range headers {
 			values[i] = f.get(&headers[i], before)
 			before = &headers[i]
 		}
-		if k == fieldCRC && shared != 0 {
-			crc := int64(runChecksum(headers))
-			for i := range values {
-				values[i] = crc
-			}
-		}
 		dst = c.append(dst, values)
 	}
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[begin:], castagnoli))
-}
-
-const fieldCRC = 3
-
-// runChecksum is the checksum of all payloads, made of the checksum of each.
-func runChecksum(headers []Header) (crc uint32) {
-	for i := range headers {
-		for range headers[i].Length {
-			crc = castagnoli[byte(crc)] ^ crc>>8
-		}
-		crc ^= headers[i].CRC
-	}
-	return crc
-}
-
-// AppendHeaders appends the headers of a page to dst. Damage, and headers that
-// no Encoder made, yield an error that wraps block.ErrCorrupt; a newer version
-// one that wraps block.ErrVersion.
-func AppendHeaders(dst []Header, page []byte) ([]Header, error) {
-	if len(page) < 2+4 {
-		return dst, corruptf("page of headers: %d bytes", len(page))
-	}
-	body := page[:len(page)-4]
-	if got, want := crc32.Checksum(body, castagnoli), binary.LittleEndian.Uint32(page[len(body):]); got != want {
-		return dst, corruptf("page of headers: checksum %08x, want %08x", got, want)
-	}
-	if body[0] > Version {
-		return dst, fmt.Errorf("page of headers: version %d: %w", body[0], block.ErrVersion)
-	}
-	if body[0] == 0 {
-		return dst, corruptf("page of headers: version 0")
-	}
-	n := int(body[1]&^pageShared) + 1
-	at := len(dst)
-	dst = append(dst, make([]Header, n)...)
-	out := dst[at:]
-	r := codec.NewReader(body[2:])
-	c := columnReader{r: &r}
-	values := c.values[:n]
-	none := new(Header)
-	for _, f := range fields {
-		c.read(values)
-		before := none
-		for i := range out {
-			f.set(&out[i], before, values[i])
-			before = &out[i]
-		}
-	}
-	if r.Bad() || r.Len() > 0 {
-		return dst[:at], corruptf("page of headers: columns do not parse")
-	}
-	for i := range out {
-		if err := out[i].Check(); err != nil {
-			return dst[:at], fmt.Errorf("page of headers: block %d: %w", i, err)
-		}
-	}
-	if body[1]&pageShared != 0 && !share(out) {
-		return dst[:at], corruptf("page of headers: payloads cannot share a checksum")
-	}
-	return dst, nil
-}
-
-// share tells headers the run that their checksum is of; false if that cannot
-// be.
-func share(headers []Header) bool {
-	run := uint64(0)
-	for i := range headers {
-		h := &headers[i]
-		if h.Offset != headers[0].Offset+run || h.CRC != headers[0].CRC {
-			return false
-		}
-		h.Before = uint32(run)
-		if run += uint64(h.Length); run > SharedBytes {
-			return false
-		}
-	}
-	if len(headers) < 2 {
-		return false
-	}
-	for i := range headers {
-		headers[i].Run = uint32(run)
-	}
-	return true
 }

@@ -19,7 +19,6 @@ type Rows struct {
 	columns []rowColumn
 	packed  []byte
 	rows    []row
-	run     uint32 // length of all payloads if they share a checksum, else 0
 }
 
 // row is what finding a block takes.
@@ -58,8 +57,9 @@ const (
 // ready. It is for one goroutine.
 type RowsScratch struct{ columns columnReader }
 
-// OpenRows opens a page as AppendPage made it, to which it does not refer. Errors
-// are those of AppendHeaders, but for what Check refuses: that comes with Header.
+// OpenRows opens a page as AppendPage made it, to which it does not refer. Damage
+// yields an error that wraps block.ErrCorrupt, a newer version one that wraps
+// block.ErrVersion. What Check refuses comes with Header.
 func OpenRows(page []byte, scratch *RowsScratch) (*Rows, error) {
 	body, n, err := checkPage(page)
 	if err != nil {
@@ -79,9 +79,6 @@ func OpenRows(page []byte, scratch *RowsScratch) (*Rows, error) {
 	if err := p.unpack(); err != nil {
 		return nil, err
 	}
-	if page[1]&pageShared != 0 && !p.share() {
-		return nil, corruptf("page of headers: payloads cannot share a checksum")
-	}
 	return p, nil
 }
 
@@ -100,17 +97,6 @@ func (p *Rows) unpack() error {
 		h, before = before, h
 	}
 	return nil
-}
-
-// share is what share does to headers.
-func (p *Rows) share() bool {
-	headers := make([]Header, len(p.rows))
-	for k := range headers {
-		headers[k] = Header{Offset: p.rows[k].offset, Length: p.rows[k].length, CRC: uint32(p.at(fieldCRC, k))}
-	}
-	ok := share(headers)
-	p.run = headers[0].Run
-	return ok
 }
 
 // pack keeps a column.
@@ -146,7 +132,10 @@ func checkPage(page []byte) (columns []byte, n int, err error) {
 	if body[0] == 0 {
 		return nil, 0, corruptf("page of headers: version 0")
 	}
-	return body[2:], int(body[1]&^pageShared) + 1, nil
+	if body[1] >= PageBlocks {
+		return nil, 0, corruptf("page of headers: %d blocks", int(body[1])+1)
+	}
+	return body[2:], int(body[1]) + 1, nil
 }
 
 // Len returns the number of blocks.
@@ -183,9 +172,6 @@ func (p *Rows) Header(k int, h *Header) error {
 		if known := f <= fieldOffset || f == fieldCount || f == fieldMinT || f == fieldMaxT; !known {
 			fields[f].set(h, h, p.at(f, k)) // which does not look at the one before
 		}
-	}
-	if p.run > 0 {
-		h.Run, h.Before = p.run, uint32(h.Offset-p.rows[0].offset)
 	}
 	if err := h.Check(); err != nil {
 		return fmt.Errorf("page of headers: block %d: %w", k, err)

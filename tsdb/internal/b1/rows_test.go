@@ -30,7 +30,7 @@ func somePages(t testing.TB) (pages [][]byte) {
 		}
 		headers = append(headers, h)
 		if len(headers) == 1+r.IntN(PageBlocks) {
-			pages = append(pages, AppendPage(nil, headers), AppendSharedPage(nil, headers))
+			pages = append(pages, AppendPage(nil, headers), appendUnsummed(nil, headers))
 			headers = headers[:0]
 		}
 	}
@@ -47,7 +47,7 @@ func somePages(t testing.TB) (pages [][]byte) {
 	return pages
 }
 
-// TestRowsEqualHeaders holds reading in place to AppendHeaders.
+// TestRowsEqualHeaders holds reading in place to appendHeaders.
 func TestRowsEqualHeaders(t *testing.T) {
 	pages := somePages(t)
 	require.Greater(t, len(pages), 5)
@@ -57,7 +57,7 @@ func TestRowsEqualHeaders(t *testing.T) {
 }
 
 func requireRows(t *testing.T, page []byte) {
-	want, err := AppendHeaders(nil, page)
+	want, err := appendHeaders(nil, page)
 	require.NoError(t, err)
 	rows, err := OpenRows(page, new(RowsScratch))
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func requireRows(t *testing.T, page []byte) {
 	}
 }
 
-// FuzzRows opens any page: what AppendHeaders takes is read the same in place,
+// FuzzRows opens any page: what appendHeaders takes is read the same in place,
 // what it refuses is refused when it is opened or asked for.
 func FuzzRows(f *testing.F) {
 	for _, page := range somePages(f)[:8] {
@@ -84,7 +84,7 @@ func FuzzRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		tally.Input()
 		page := binary.LittleEndian.AppendUint32(append([]byte(nil), body...), crc32.Checksum(body, castagnoli))
-		want, err := AppendHeaders(nil, page)
+		want, err := appendHeaders(nil, page)
 		if err == nil {
 			tally.Accepted()
 			rows, err := OpenRows(page, new(RowsScratch))

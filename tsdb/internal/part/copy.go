@@ -65,7 +65,7 @@ type original struct {
 // join makes o the stored form of the block it has and then r's, if their
 // mini-blocks can be put one after the other.
 func (o *original) join(r *reader) bool {
-	if !o.set || !o.h.IsGrid() || r.ready() != nil || o.block.OpenPayload(&o.h, o.payload) != nil {
+	if !o.set || !o.h.IsGrid() || r.ready() != nil || o.block.Open(&o.h, o.payload) != nil {
 		return false
 	}
 	var h b1.Header

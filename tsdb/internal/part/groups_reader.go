@@ -103,7 +103,7 @@ func (r *reader) ready() error {
 	if err != nil {
 		return err
 	}
-	if err := r.block.OpenPayload(&r.h, b); err != nil {
+	if err := r.block.Open(&r.h, b); err != nil {
 		return r.g.p.corrupt(DataFile, r.offset(), err)
 	}
 	r.opened = true
