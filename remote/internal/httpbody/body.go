@@ -78,27 +78,6 @@ func ofLength(r *http.Request) string {
 	return fmt.Sprintf(" of %d", r.ContentLength)
 }
 
-// ReadDecoded reads the body of r and undoes its Content-Encoding: snappy
-// blocks, zstd, gzip, deflate or none. maxEncoded bounds it as sent, maxDecoded
-// its content. Ownership, charge and errors are as in Read; those of
-// wire.Decode are added.
-func ReadDecoded(r *http.Request, maxEncoded, maxDecoded int, charge func(n int) error) (*wire.Buffer, error) {
-	body, err := Read(r, maxEncoded, charge)
-	if err != nil {
-		return nil, err
-	}
-	encoding := r.Header.Get("Content-Encoding")
-	if encoding == "" || encoding == wire.Identity {
-		if len(body.B) > maxDecoded {
-			body.Release()
-			return nil, &wire.LimitError{Limit: wire.LimitDecoded, Max: maxDecoded, Claimed: int64(len(body.B))}
-		}
-		return body, nil
-	}
-	defer body.Release()
-	return Decode(encoding, body.B, maxDecoded, charge)
-}
-
 // Decode undoes an encoding into a pooled buffer, which the caller releases. A
 // body that does not say how large its content is is charged with 8 times its
 // size first, and with what it came to afterwards.

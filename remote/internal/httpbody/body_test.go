@@ -80,25 +80,25 @@ func TestReadCharge(t *testing.T) {
 	require.Equal(t, full, err)
 }
 
-func TestReadDecoded(t *testing.T) {
+func TestDecode(t *testing.T) {
 	text := strings.Repeat("cpu,host=a usage=1 ", 1000)
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	_, err := w.Write([]byte(text))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	bodies := map[string][]byte{"": []byte(text), "identity": []byte(text), "snappy": snappy.Encode(nil, []byte(text)), "gzip": zipped.Bytes()}
+	bodies := map[string][]byte{"identity": []byte(text), "snappy": snappy.Encode(nil, []byte(text)), "gzip": zipped.Bytes()}
 	for encoding, body := range bodies {
-		b, err := ReadDecoded(request(bytes.NewReader(body), int64(len(body)), encoding), 1<<20, len(text), nil)
+		b, err := Decode(encoding, body, len(text), nil)
 		require.NoError(t, err, encoding)
 		require.Equal(t, text, string(b.B), encoding)
 		b.Release()
-		_, err = ReadDecoded(request(bytes.NewReader(body), int64(len(body)), encoding), 1<<20, len(text)-1, nil)
+		_, err = Decode(encoding, body, len(text)-1, nil)
 		var limit *wire.LimitError
 		require.ErrorAs(t, err, &limit, encoding)
 		require.Equal(t, wire.LimitDecoded, limit.Limit)
 	}
-	_, err = ReadDecoded(request(strings.NewReader("x"), 1, "br"), 10, 10, nil)
+	_, err = Decode("br", []byte("x"), 10, nil)
 	var unknown *wire.EncodingError
 	require.ErrorAs(t, err, &unknown)
 }

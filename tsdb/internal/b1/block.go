@@ -39,7 +39,7 @@ type Block struct {
 func (b *Block) Open(h *Header, payload []byte) error {
 	b.h = *h
 	if uint64(len(payload)) != uint64(h.Length) {
-		return corruptf("payload of %d bytes, want %d", len(payload), h.Length)
+		return block.Corruptf("payload of %d bytes, want %d", len(payload), h.Length)
 	}
 	return b.parse(payload)
 }
@@ -55,7 +55,7 @@ func (b *Block) parse(payload []byte) error {
 	if h.Exceptions > 0 && !r.Bad() {
 		list, rest, ok := codec.DecodeExceptions(b.exceptions, r.Rest(), h.Exceptions, h.Count)
 		if !ok {
-			return corruptf("exceptions do not parse")
+			return block.Corruptf("exceptions do not parse")
 		}
 		b.exceptions = list
 		r.Skip(rest, true)
@@ -72,7 +72,7 @@ func (b *Block) parse(payload []byte) error {
 	}
 	b.data = r.Rest()
 	if r.Bad() {
-		return corruptf("payload does not parse")
+		return block.Corruptf("payload does not parse")
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (b *Block) StartTimes(dst []int64) (bool, error) {
 		return false, nil
 	}
 	if rest, ok := codec.DecodeColumn(dst[:b.h.Count], b.startTimes, &b.scratch); !ok || len(rest) > 0 {
-		return false, corruptf("start timestamps do not parse")
+		return false, block.Corruptf("start timestamps do not parse")
 	}
 	return true, nil
 }
@@ -219,7 +219,7 @@ func (b *Block) Floats(dst []float64, i int) error {
 		ok = floats(b, dst, b.wide[:], i)
 	}
 	if !ok {
-		return corruptf("mini-blocks do not decode")
+		return block.Corruptf("mini-blocks do not decode")
 	}
 	codec.PatchFloats(dst, b.exceptionsIn(i, i+len(dst)), i)
 	return nil
@@ -253,7 +253,7 @@ func ints[T codec.Lane](b *Block, dst, scratch []T, i int) error {
 			copy(dst[:n], part[i-from:])
 		}
 		if !ok {
-			return corruptf("mini-block %d does not decode", k)
+			return block.Corruptf("mini-block %d does not decode", k)
 		}
 		dst, i = dst[n:], i+n
 	}

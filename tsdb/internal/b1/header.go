@@ -1,7 +1,6 @@
 package b1
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -89,25 +88,25 @@ func (h *Header) minis() int { return (h.Count + h.mini() - 1) >> h.MiniLog }
 func (h *Header) Check() error {
 	switch {
 	case h.Count < 1 || h.Count > MaxSamples:
-		return corruptf("block of %d samples", h.Count)
+		return block.Corruptf("block of %d samples", h.Count)
 	case h.Kind < block.KindFloat || h.Kind > block.KindFloatHistogram:
-		return corruptf("block of kind %d", h.Kind)
+		return block.Corruptf("block of kind %d", h.Kind)
 	case (h.Kind != block.KindFloat) != (h.Layout == LayoutHistograms) || h.Layout > LayoutHistograms:
-		return corruptf("block of kind %s in layout %d", h.Kind, h.Layout)
+		return block.Corruptf("block of kind %s in layout %d", h.Kind, h.Layout)
 	case h.MiniLog < minMiniLog || h.MiniLog > maxMiniLog:
-		return corruptf("mini-blocks of 2^%d samples", h.MiniLog)
+		return block.Corruptf("mini-blocks of 2^%d samples", h.MiniLog)
 	case h.Flags&^knownFlags != 0, h.Domain > codec.Doubles, h.Scale > codec.MaxScale, h.Times > codec.TimesBoth, !h.Params.Valid():
-		return corruptf("block parameters")
+		return block.Corruptf("block parameters")
 	case h.Layout == LayoutLinear && (h.Params.Codec != codec.Zero || h.Params.Order > 1 || h.Domain == codec.NearTens):
-		return corruptf("linear block with residuals")
+		return block.Corruptf("linear block with residuals")
 	case h.Exceptions < 0 || h.Exceptions > codec.Limit(h.Count), (h.Exceptions > 0) != (h.Flags&FlagHasExc != 0):
-		return corruptf("%d exceptions in %d samples", h.Exceptions, h.Count)
+		return block.Corruptf("%d exceptions in %d samples", h.Exceptions, h.Count)
 	case h.Divisor < 1:
-		return corruptf("divisor %d", h.Divisor)
+		return block.Corruptf("divisor %d", h.Divisor)
 	case h.Resets > manyResets:
-		return corruptf("%d resets", h.Resets)
+		return block.Corruptf("%d resets", h.Resets)
 	case h.Times == codec.TimesGrid && (!gridAscends(h.MinT, h.Step, h.Count) || h.MaxT != h.gridEnd()):
-		return corruptf("grid from %d to %d by %d", h.MinT, h.MaxT, h.Step)
+		return block.Corruptf("grid from %d to %d by %d", h.MinT, h.MaxT, h.Step)
 	}
 	return h.checkRange()
 }
@@ -118,18 +117,18 @@ func (h *Header) checkRange() error {
 	case h.Kind != block.KindFloat:
 		return nil
 	case h.Min > h.Max || h.First < h.Min || h.First > h.Max || h.Last < h.Min || h.Last > h.Max:
-		return corruptf("statistics %d to %d, first %d, last %d", h.Min, h.Max, h.First, h.Last)
+		return block.Corruptf("statistics %d to %d, first %d, last %d", h.Min, h.Max, h.First, h.Last)
 	case h.Flags&FlagNarrow != 0 && (h.Domain != codec.Decimals10 || !narrow(h.Min, h.Max)):
-		return corruptf("mantissas %d to %d do not fit 32 bits", h.Min, h.Max)
+		return block.Corruptf("mantissas %d to %d do not fit 32 bits", h.Min, h.Max)
 	case h.Flags&FlagIntExact != 0 && !intExact(h):
-		return corruptf("sum of mantissas %d to %d is not exact", h.Min, h.Max)
+		return block.Corruptf("sum of mantissas %d to %d is not exact", h.Min, h.Max)
 	case h.Domain == codec.Decimals10 && (h.Min <= -maxMantissa || h.Max >= maxMantissa):
-		return corruptf("mantissas %d to %d", h.Min, h.Max)
+		return block.Corruptf("mantissas %d to %d", h.Min, h.Max)
 	}
 	last := -1
 	for _, at := range h.ResetAt[:h.Resets%manyResets] {
 		if int(at) <= max(last, 0) || int(at) >= h.Count {
-			return corruptf("reset at %d of %d", at, h.Count)
+			return block.Corruptf("reset at %d of %d", at, h.Count)
 		}
 		last = int(at)
 	}
@@ -145,11 +144,6 @@ func intExact(h *Header) bool {
 	return h.Domain == codec.Decimals10 && h.Scale == 0 && max(h.Max, -h.Min) <= (maxMantissa-1)/int64(h.Count)
 }
 
-// corruptf makes an error about damaged bytes whose place the caller adds.
-func corruptf(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{block.ErrCorrupt}, args...)...)
-}
-
 // DecodeTimes fills dst, one for each sample, with the times of the block.
 // payload is that of its times, empty for a grid.
 func (h *Header) DecodeTimes(dst []int64, payload []byte, s *codec.Scratch) error {
@@ -157,7 +151,7 @@ func (h *Header) DecodeTimes(dst []int64, payload []byte, s *codec.Scratch) erro
 		return errRange
 	}
 	if !codec.DecodeTimes(dst, h.Times, h.MinT, h.Step, payload, s) || dst[len(dst)-1] != h.MaxT {
-		return corruptf("times of %d samples from %d to %d do not decode", h.Count, h.MinT, h.MaxT)
+		return block.Corruptf("times of %d samples from %d to %d do not decode", h.Count, h.MinT, h.MaxT)
 	}
 	return nil
 }

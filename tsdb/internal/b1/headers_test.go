@@ -3,6 +3,7 @@ package b1
 import (
 	"fmt"
 
+	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
@@ -28,7 +29,7 @@ func appendHeaders(dst []Header, page []byte) ([]Header, error) {
 		}
 	}
 	if r.Bad() || r.Len() > 0 {
-		return dst[:at], corruptf("page of headers: columns do not parse")
+		return dst[:at], block.Corruptf("page of headers: columns do not parse")
 	}
 	for i := range out {
 		if err := out[i].Check(); err != nil {

@@ -24,18 +24,18 @@ func (b *Block) histHead() (*histHead, error) {
 	head := &histHead{integers: flags == histIntegers}
 	runs := r.Uvarint()
 	if r.Bad() || flags > histIntegers || h.Kind == block.KindHistogram && !head.integers || runs < 1 || runs > uint64(h.Count) || runs > uint64(r.Len()) {
-		return nil, corruptf("histograms do not parse")
+		return nil, block.Corruptf("histograms do not parse")
 	}
 	samples, buckets := 0, 0
 	for range runs {
 		n := r.Uvarint()
 		l := readLayout(&r)
 		if r.Bad() || n < 1 || n > uint64(h.Count-samples) {
-			return nil, corruptf("layouts of histograms do not parse")
+			return nil, block.Corruptf("layouts of histograms do not parse")
 		}
 		samples += int(n)
 		if buckets += int(n) * l.buckets(); buckets > MaxBuckets {
-			return nil, corruptf("histograms of more than %d buckets", MaxBuckets)
+			return nil, block.Corruptf("histograms of more than %d buckets", MaxBuckets)
 		}
 		head.runs = append(head.runs, run{int(n), l})
 	}
@@ -50,7 +50,7 @@ func (b *Block) histHead() (*histHead, error) {
 		head.minis = append(head.minis, r.Take(lengths[k]))
 	}
 	if r.Bad() || samples != h.Count {
-		return nil, corruptf("%d histograms in %d runs, want %d", samples, runs, h.Count)
+		return nil, block.Corruptf("%d histograms in %d runs, want %d", samples, runs, h.Count)
 	}
 	return head, nil
 }
@@ -190,7 +190,7 @@ func (b *Block) histColumns(i, j int) (*histHead, *histColumns, error) {
 		to := min(end, j)
 		c, ok := b.histMini(head, head.minis[k], from, end)
 		if !ok {
-			return nil, nil, corruptf("mini-block %d of histograms does not decode", k)
+			return nil, nil, block.Corruptf("mini-block %d of histograms does not decode", k)
 		}
 		x, y := i-from, to-from
 		out.hints, out.sums = append(out.hints, c.hints[x:y]...), append(out.sums, c.sums[x:y]...)

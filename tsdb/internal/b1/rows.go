@@ -74,7 +74,7 @@ func OpenRows(page []byte, scratch *RowsScratch) (*Rows, error) {
 		p.pack(f, c.values[:n])
 	}
 	if r.Bad() || r.Len() > 0 {
-		return nil, corruptf("page of headers: columns do not parse")
+		return nil, block.Corruptf("page of headers: columns do not parse")
 	}
 	if err := p.unpack(); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (p *Rows) unpack() error {
 			fields[f].set(h, before, p.at(f, k))
 		}
 		if h.Count < 1 || h.Count > MaxSamples {
-			return corruptf("page of headers: block %d of %d samples", k, h.Count)
+			return block.Corruptf("page of headers: block %d of %d samples", k, h.Count)
 		}
 		p.rows[k] = row{h.Series, h.Length, uint16(h.Count), h.Offset, h.MinT, h.MaxT}
 		h, before = before, h
@@ -120,20 +120,20 @@ func (p *Rows) pack(column int, v []int64) {
 // checkPage compares version and checksum of a page.
 func checkPage(page []byte) (columns []byte, n int, err error) {
 	if len(page) < 2+4 {
-		return nil, 0, corruptf("page of headers: %d bytes", len(page))
+		return nil, 0, block.Corruptf("page of headers: %d bytes", len(page))
 	}
 	body := page[:len(page)-4]
 	if got, want := crc32.Checksum(body, castagnoli), binary.LittleEndian.Uint32(page[len(body):]); got != want {
-		return nil, 0, corruptf("page of headers: checksum %08x, want %08x", got, want)
+		return nil, 0, block.Corruptf("page of headers: checksum %08x, want %08x", got, want)
 	}
 	if body[0] > Version {
 		return nil, 0, fmt.Errorf("page of headers: version %d: %w", body[0], block.ErrVersion)
 	}
 	if body[0] == 0 {
-		return nil, 0, corruptf("page of headers: version 0")
+		return nil, 0, block.Corruptf("page of headers: version 0")
 	}
 	if body[1] >= PageBlocks {
-		return nil, 0, corruptf("page of headers: %d blocks", int(body[1])+1)
+		return nil, 0, block.Corruptf("page of headers: %d blocks", int(body[1])+1)
 	}
 	return body[2:], int(body[1]) + 1, nil
 }

@@ -155,9 +155,6 @@ func Or(a, b *Set) *Set {
 	return out
 }
 
-// Complement returns the ordinals below n that are not in s.
-func Complement(s *Set, n uint32) *Set { return AndNot(All(n), s) }
-
 // Below returns the ordinals of s below n.
 func Below(s *Set, n uint32) *Set {
 	cs := s.containers()
@@ -193,9 +190,4 @@ func Intersects(a, b *Set) bool {
 		}
 	}
 	return false
-}
-
-// Equal says whether two sets hold the same ordinals.
-func Equal(a, b *Set) bool {
-	return a.Count() == b.Count() && AndNot(a, b).Count() == 0
 }

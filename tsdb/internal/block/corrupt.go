@@ -30,3 +30,9 @@ func (e *CorruptionError) Error() string {
 
 // Unwrap returns ErrCorrupt and the cause.
 func (e *CorruptionError) Unwrap() []error { return []error{ErrCorrupt, e.Cause} }
+
+// Corruptf makes the cause of damage in bytes whose place the caller adds: an
+// error that wraps ErrCorrupt.
+func Corruptf(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrCorrupt}, args...)...)
+}

@@ -41,33 +41,6 @@ func (s *Span) Load() error {
 	return s.source.Load(s, s.from)
 }
 
-// LoadAll makes a cursor that hands out loaded spans only.
-func LoadAll(c Cursor) Cursor { return &loading{cursor: c} }
-
-type loading struct {
-	cursor Cursor
-	span   Span
-	err    error
-}
-
-func (c *loading) Span() *Span { return &c.span }
-
-func (c *loading) Err() error {
-	if c.err != nil {
-		return c.err
-	}
-	return c.cursor.Err()
-}
-
-func (c *loading) Next() bool {
-	if c.err != nil || !c.cursor.Next() {
-		return false
-	}
-	c.span = *c.cursor.Span()
-	c.err = c.span.Load()
-	return c.err == nil
-}
-
 // fewSamples is up to how many samples looking at them costs less than asking
 // the source.
 const fewSamples = 64

@@ -1,11 +1,11 @@
 package index
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/varvedb/varve/tsdb/internal/codec"
 	"github.com/varvedb/varve/tsdb/internal/index/section"
 )
 
@@ -72,29 +72,14 @@ func (s *Segment) checkValues() error {
 var errShapes = errors.New("lists of label names do not parse")
 
 func (s *Segment) parseShapes(b []byte) error {
-	next := func() uint64 {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			b = nil
-			return math.MaxUint64
-		}
-		b = b[n:]
-		return v
-	}
-	count := next()
-	if count > uint64(len(b)) {
-		return errShapes
-	}
-	s.shapes = make([]shape, count)
+	r := codec.NewReader(b)
+	s.shapes = make([]shape, r.Count(1))
 	for i := range s.shapes {
-		n := next()
-		if n > uint64(len(b)) {
-			return errShapes
-		}
+		n := r.Count(1)
 		sh := shape{names: make([]uint32, n), at: make([]int, n)}
 		for k := range sh.names {
-			name := next()
-			if name >= uint64(s.names.Rows()) || k > 0 && uint32(name) <= sh.names[k-1] {
+			name := r.Uvarint()
+			if r.Bad() || name >= uint64(s.names.Rows()) || k > 0 && uint32(name) <= sh.names[k-1] {
 				return errShapes
 			}
 			begin, end := s.valueRange(int(name))
@@ -103,7 +88,7 @@ func (s *Segment) parseShapes(b []byte) error {
 		}
 		s.shapes[i] = sh
 	}
-	if len(b) > 0 {
+	if r.Bad() || r.Len() > 0 {
 		return errShapes
 	}
 	return nil

@@ -214,15 +214,6 @@ func openFrame(b []byte) (*contents, error) {
 	return c, c.open(b[:end])
 }
 
-// FileVersion returns the version that the footer of an index names, of any
-// package's; 0 if it is none.
-func FileVersion(b []byte) uint32 {
-	if len(b) < headerSize+footerSize || string(b[len(b)-4:]) != magic {
-		return 0
-	}
-	return binary.LittleEndian.Uint32(b[len(b)-8:])
-}
-
 // parse reads the table of contents.
 func (c *contents) parse(end int64, toc []byte) error {
 	seen := 0

@@ -16,6 +16,7 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // randomSets returns label sets in label order: some labels that all series
@@ -528,7 +529,8 @@ func TestTemplatesPackAndKeepTheOrder(t *testing.T) {
 			return
 		}
 		require.Equal(t, size, tpl.size)
-		back, err := readTemplate(&reader{b: tpl.appendTo(nil)})
+		r := codec.NewReader(tpl.appendTo(nil))
+		back, err := readTemplate(&r)
 		require.NoError(t, err)
 		require.Equal(t, tpl, back)
 		previous := ""

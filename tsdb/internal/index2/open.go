@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // Open opens the segment stored in b, which it keeps and uses in place: it reads
@@ -67,56 +68,29 @@ func (s *Segment) openRows(*contents) error {
 	return nil
 }
 
-// reader reads uvarints and sticks to its first error.
-type reader struct {
-	b      []byte
-	failed bool
-}
-
-func (r *reader) uvarint() uint64 {
-	x, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.failed, r.b = true, nil
-		return 0
-	}
-	r.b = r.b[n:]
-	return x
-}
-
-// take returns the next n bytes of *b, or fails.
-func (r *reader) take(b *[]byte, n uint64) []byte {
-	if r.failed || n > uint64(len(*b)) {
-		r.failed = true
-		return nil
-	}
-	out := (*b)[:n:n]
-	*b = (*b)[n:]
-	return out
-}
-
 // openNames reads the label names and checks their order (I1).
 func (s *Segment) openNames(c *contents) error {
-	r := &reader{b: c.section[secNames].b}
+	r := codec.NewReader(c.section[secNames].b)
 	text, groups := c.section[secText], c.section[secGroups]
 	textAt, groupsAt := uint64(0), uint64(0)
-	count := r.uvarint()
-	if count > uint64(len(r.b)) {
+	count := r.Uvarint()
+	if count > uint64(r.Len()) {
 		return fmt.Errorf("%d label names", count)
 	}
 	for i := range uint32(count) {
 		l := &segmentLabel{s: s, number: i}
-		l.name = string(r.take(&r.b, r.uvarint()))
-		values, length := r.uvarint(), r.uvarint()
-		present, off := r.uvarint(), r.uvarint()
+		l.name = string(r.Take(r.Uvarint()))
+		values, length := r.Uvarint(), r.Uvarint()
+		present, off := r.Uvarint(), r.Uvarint()
 		if values == 0 || values > uint64(s.n) || present > uint64(s.n) || present < values {
 			return fmt.Errorf("label %q has %d values and %d of %d series", l.name, values, present, s.n)
 		}
 		l.n, l.limit, l.count, l.off, l.dictionary.postings = uint32(values), s.n, uint32(present), off, s.postings
-		if err := l.openFlags(r, c.version); err != nil {
+		if err := l.openFlags(&r, c.version); err != nil {
 			return fmt.Errorf("label %q: %w", l.name, err)
 		}
 		size := groupEntry * uint64(l.groupCount())
-		if r.failed || length > uint64(len(text.b))-textAt || size > uint64(len(groups.b))-groupsAt {
+		if r.Bad() || length > uint64(len(text.b))-textAt || size > uint64(len(groups.b))-groupsAt {
 			return errors.New("label names reach beyond their sections")
 		}
 		l.text, l.groups = text.part(textAt, length), groups.part(groupsAt, size)
@@ -127,7 +101,7 @@ func (s *Segment) openNames(c *contents) error {
 		s.list = append(s.list, l)
 		s.byName[l.name] = l
 	}
-	if len(r.b) > 0 || textAt != uint64(len(text.b)) || groupsAt != uint64(len(groups.b)) {
+	if r.Len() > 0 || textAt != uint64(len(text.b)) || groupsAt != uint64(len(groups.b)) {
 		return errors.New("label names leave bytes over")
 	}
 	return nil
@@ -140,11 +114,11 @@ const (
 )
 
 // openFlags reads what version 2 has not.
-func (l *segmentLabel) openFlags(r *reader, version uint32) error {
+func (l *segmentLabel) openFlags(r *codec.Reader, version uint32) error {
 	if version < 3 {
 		return nil
 	}
-	flags := r.uvarint()
+	flags := r.Uvarint()
 	l.single = flags&flagSingle != 0
 	if flags > flagSingle|flagTemplate || l.single && l.count != l.n {
 		return fmt.Errorf("flags %d", flags)
@@ -179,21 +153,21 @@ func (s *Segment) openColumns(*contents) error {
 
 // openDays reads the days and checks their order (I5).
 func (s *Segment) openDays(c *contents) error {
-	r := &reader{b: c.section[secDays].b}
-	count := r.uvarint()
-	if count > uint64(len(r.b)) {
+	r := codec.NewReader(c.section[secDays].b)
+	count := r.Uvarint()
+	if count > uint64(r.Len()) {
 		return fmt.Errorf("%d days", count)
 	}
 	day := int64(0)
 	for i := range count {
-		step, active, off := r.uvarint(), r.uvarint(), r.uvarint()
-		if r.failed || step > math.MaxInt32 || i > 0 && step == 0 || active == 0 || active > uint64(s.n) {
+		step, active, off := r.Uvarint(), r.Uvarint(), r.Uvarint()
+		if r.Bad() || step > math.MaxInt32 || i > 0 && step == 0 || active == 0 || active > uint64(s.n) {
 			return errors.New("days do not parse")
 		}
 		day += int64(step)
 		s.days = append(s.days, segmentDay{day: day, count: int(active), off: off})
 	}
-	if len(r.b) > 0 || r.failed {
+	if r.Len() > 0 || r.Bad() {
 		return errors.New("days leave bytes over")
 	}
 	return nil

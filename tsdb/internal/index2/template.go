@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // template packs values that are all of one length, such as UUIDs: at each place
@@ -140,14 +142,14 @@ func (t *template) appendTo(dst []byte) []byte {
 
 var errTemplate = errors.New("template of values does not parse")
 
-func readTemplate(r *reader) (*template, error) {
+func readTemplate(r *codec.Reader) (*template, error) {
 	t := &template{}
-	n := r.uvarint()
+	n := r.Uvarint()
 	if n == 0 || n > longTemplate {
 		return nil, errTemplate
 	}
 	for range n {
-		alphabet := r.take(&r.b, r.uvarint())
+		alphabet := r.Take(r.Uvarint())
 		if len(alphabet) == 0 || len(alphabet) > 256 {
 			return nil, errTemplate
 		}
@@ -158,8 +160,8 @@ func readTemplate(r *reader) (*template, error) {
 		}
 		t.alphabets = append(t.alphabets, string(alphabet))
 	}
-	places := r.take(&r.b, r.uvarint())
-	if r.failed || len(places) == 0 || len(places) > longTemplate {
+	places := r.Take(r.Uvarint())
+	if r.Bad() || len(places) == 0 || len(places) > longTemplate {
 		return nil, errTemplate
 	}
 	t.places = append(t.places, places...)

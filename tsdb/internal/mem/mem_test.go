@@ -156,7 +156,7 @@ func TestArenaReaders(t *testing.T) {
 
 type point struct {
 	t     int64
-	v     float64
+	_     float64
 	flags [3]byte
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // parseExemplars returns what a chunk holds of one series.
@@ -26,17 +27,17 @@ var errExemplars = fmt.Errorf("%w: exemplars do not parse", block.ErrCorrupt)
 
 // walkExemplars calls f for every series in a chunk.
 func walkExemplars(b []byte, f func(series uint64, list []exemplar.Exemplar)) error {
-	r := chunkReader{b: b}
-	for len(r.b) > 0 && !r.bad {
-		series, count := r.uvarint(), r.uvarint()
+	r := codec.NewReader(b)
+	for r.Len() > 0 {
+		series, count := r.Uvarint(), r.Uvarint()
 		const minExemplar = 1 + 8 + 1 + 1
-		if r.bad || count > uint64(len(r.b)/minExemplar) {
+		if r.Bad() || count > uint64(r.Len()/minExemplar) {
 			return errExemplars
 		}
 		list := make([]exemplar.Exemplar, 0, count)
 		var t int64
 		for range count {
-			e, ok := r.exemplar(t)
+			e, ok := parseExemplar(&r, t)
 			if !ok {
 				return errExemplars
 			}
@@ -45,62 +46,36 @@ func walkExemplars(b []byte, f func(series uint64, list []exemplar.Exemplar)) er
 		}
 		f(series, list)
 	}
-	if r.bad {
+	if r.Bad() {
 		return errExemplars
 	}
 	return nil
 }
 
-// chunkReader walks a chunk; past the end bad is set and everything is zero.
-type chunkReader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *chunkReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.b, r.bad = nil, true
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *chunkReader) take(n uint64) []byte {
-	if n > uint64(len(r.b)) {
-		r.b, r.bad = nil, true
-		return nil
-	}
-	out := r.b[:n]
-	r.b = r.b[n:]
-	return out
-}
-
-func (r *chunkReader) exemplar(previous int64) (exemplar.Exemplar, bool) {
-	delta := r.uvarint()
-	e := exemplar.Exemplar{Ts: previous + (int64(delta>>1) ^ -int64(delta&1))}
-	head := r.take(9)
-	if r.bad || head[8] > flagHasTime {
+// parseExemplar reads an exemplar; the one before it had the time previous.
+func parseExemplar(r *codec.Reader, previous int64) (exemplar.Exemplar, bool) {
+	e := exemplar.Exemplar{Ts: previous + r.Varint()}
+	head := r.Take(9)
+	if r.Bad() || head[8] > flagHasTime {
 		return e, false
 	}
 	e.Value = math.Float64frombits(binary.LittleEndian.Uint64(head))
 	e.HasTs = head[8] == flagHasTime
-	n := r.uvarint()
-	if n > uint64(len(r.b)/2) {
+	n := r.Uvarint()
+	if n > uint64(r.Len()/2) {
 		return e, false
 	}
 	b := labels.NewScratchBuilder(int(n))
 	last := ""
 	for i := range n {
-		name := string(r.take(r.uvarint()))
-		value := string(r.take(r.uvarint()))
-		if r.bad || i > 0 && name <= last {
+		name := string(r.Take(r.Uvarint()))
+		value := string(r.Take(r.Uvarint()))
+		if r.Bad() || i > 0 && name <= last {
 			return e, false
 		}
 		b.Add(name, value)
 		last = name
 	}
 	e.Labels = b.Labels()
-	return e, !r.bad
+	return e, !r.Bad()
 }

@@ -234,9 +234,6 @@ func (r *reader) loadTimes() error {
 	return nil
 }
 
-// timesHead is the most bytes before a payload of times: length and checksum.
-const timesHead = 5 + 4
-
 // maxTimes bounds a payload of times.
 const maxTimes = 1 << 20
 

@@ -203,3 +203,30 @@ func randomHistogram(r *rand.Rand) *histogram.Histogram {
 }
 
 func isVersion(err error) bool { return errors.Is(err, block.ErrVersion) }
+
+// loadAll makes a cursor that hands out loaded spans only.
+func loadAll(c block.Cursor) block.Cursor { return &loading{cursor: c} }
+
+type loading struct {
+	cursor block.Cursor
+	span   block.Span
+	err    error
+}
+
+func (c *loading) Span() *block.Span { return &c.span }
+
+func (c *loading) Err() error {
+	if c.err != nil {
+		return c.err
+	}
+	return c.cursor.Err()
+}
+
+func (c *loading) Next() bool {
+	if c.err != nil || !c.cursor.Next() {
+		return false
+	}
+	c.span = *c.cursor.Span()
+	c.err = c.span.Load()
+	return c.err == nil
+}

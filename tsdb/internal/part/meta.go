@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/varvedb/varve/tsdb/internal/codec"
 	"github.com/varvedb/varve/tsdb/internal/index/section"
 )
 
@@ -90,21 +91,12 @@ var errMeta = errors.New("meta does not parse")
 
 func parseMeta(b []byte, version uint32) (*meta, error) {
 	m := &meta{Meta: Meta{Format: version}}
-	for _, v := range []*int64{&m.MinT, &m.MaxT, &m.minSample} {
-		n := 0
-		if *v, n = binary.Varint(b); n <= 0 {
-			return nil, errMeta
-		}
-		b = b[n:]
-	}
+	r := codec.NewReader(b)
+	m.MinT, m.MaxT, m.minSample = r.Varint(), r.Varint(), r.Varint()
 	for _, v := range m.unsigned() {
-		n := 0
-		if *v, n = binary.Uvarint(b); n <= 0 {
-			return nil, errMeta
-		}
-		b = b[n:]
+		*v = r.Uvarint()
 	}
-	if len(b) > 0 || m.MinT > m.MaxT || m.minSample < m.MinT || m.minSample > m.MaxT {
+	if r.Bad() || r.Len() > 0 || m.MinT > m.MaxT || m.minSample < m.MinT || m.minSample > m.MaxT {
 		return nil, errMeta
 	}
 	return m, nil

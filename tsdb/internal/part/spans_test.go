@@ -208,7 +208,7 @@ func TestMergedSpansAnswer(t *testing.T) {
 		}
 		lazy := join(p.Spans(uint32(o), math.MinInt64, math.MaxInt64))
 		want := samplesOf(t, join(p.Cursor(uint32(o), math.MinInt64, math.MaxInt64)), math.MinInt64, math.MaxInt64)
-		require.Equal(t, want, samplesOf(t, block.LoadAll(join(p.Spans(uint32(o), math.MinInt64, math.MaxInt64))), math.MinInt64, math.MaxInt64))
+		require.Equal(t, want, samplesOf(t, loadAll(join(p.Spans(uint32(o), math.MinInt64, math.MaxInt64))), math.MinInt64, math.MaxInt64))
 		for lazy.Next() {
 			s := *lazy.Span()
 			require.NoError(t, s.Load())

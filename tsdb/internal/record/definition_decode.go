@@ -41,9 +41,6 @@ func (c *Columns) Define(fn func(ref uint32, lset labels.Labels)) error {
 // alias returns b as a string that changes with it.
 func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// HasDefinitions tells whether Define would call its function.
-func (c *Columns) HasDefinitions() bool { return len(c.definitions) > 0 }
-
 // definition makes cur of prev.
 func (r *reader) definition(prev, cur *labelText) {
 	for at := 0; r.err == nil; {

@@ -13,10 +13,6 @@ import (
 // ErrNoSpace is wrapped by the errors of a full Mem, as of a full disk on unix.
 var ErrNoSpace error = syscall.ENOSPC
 
-// IsNoSpace reports whether err says that the disk or the quota is full, in
-// whatever words the operating system has for it.
-func IsNoSpace(err error) bool { return isNoSpace(err) }
-
 // ReadFile returns the whole content of a file; the caller owns it.
 func ReadFile(fsys FS, name string) (data []byte, err error) {
 	f, err := fsys.Open(name)

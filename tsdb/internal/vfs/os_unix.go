@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,10 +46,6 @@ func freeBytes(dir string) (uint64, error) {
 	}
 	blocks := int64(st.Bavail) //nolint:unconvert // signed on freebsd, where the reserve makes it negative
 	return uint64(max(blocks, 0)) * uint64(st.Bsize), nil
-}
-
-func isNoSpace(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // osMapping is a mapped file.

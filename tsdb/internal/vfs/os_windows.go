@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/windows"
 )
@@ -31,11 +30,6 @@ func freeBytes(dir string) (uint64, error) {
 		return 0, err
 	}
 	return free, nil
-}
-
-func isNoSpace(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) ||
-		errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
 
 // osMapping is the content of a file, read.

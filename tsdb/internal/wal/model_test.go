@@ -213,7 +213,7 @@ func TestFullDisk(t *testing.T) {
 		mem.SetCapacity(mem.Used() + room)
 		for {
 			if err := m.append(l, rng); err != nil {
-				require.True(t, vfs.IsNoSpace(err), "%v", err)
+				require.ErrorIs(t, err, vfs.ErrNoSpace)
 				failures++
 				break
 			}

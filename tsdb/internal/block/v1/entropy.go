@@ -6,6 +6,8 @@ import (
 
 	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/varvedb/varve/tsdb/internal/block"
 )
 
 // The ways a stream of a page can be stored. Their numbers are written to disk.
@@ -84,7 +86,7 @@ func decompress(dst []byte, how byte, src []byte) error {
 	switch how {
 	case storeRaw:
 		if len(src) != len(dst) {
-			return corruptf("raw stream: got %d bytes, want %d", len(src), len(dst))
+			return block.Corruptf("raw stream: got %d bytes, want %d", len(src), len(dst))
 		}
 		copy(dst, src)
 		return nil
@@ -95,28 +97,28 @@ func decompress(dst []byte, how byte, src []byte) error {
 		}
 		out, err := dec.DecodeAll(src, dst[:0:len(dst)])
 		if err != nil {
-			return corruptf("zstd stream: %w", err)
+			return block.Corruptf("zstd stream: %w", err)
 		}
 		if len(out) != len(dst) {
-			return corruptf("zstd stream: got %d bytes, want %d", len(out), len(dst))
+			return block.Corruptf("zstd stream: got %d bytes, want %d", len(out), len(dst))
 		}
 		return nil
 	case storeHuff, storeHuf4:
 		return unhuff(dst, how, src)
 	}
-	return corruptf("stream stored in unknown way %d", how)
+	return block.Corruptf("stream stored in unknown way %d", how)
 }
 
 func unhuff(dst []byte, how byte, src []byte) error {
 	if len(dst) > huff0.BlockSizeMax {
-		return corruptf("huffman stream of %d bytes, limit %d", len(dst), huff0.BlockSizeMax)
+		return block.Corruptf("huffman stream of %d bytes, limit %d", len(dst), huff0.BlockSizeMax)
 	}
 	s := huffScratches.Get().(*huff0.Scratch)
 	defer huffScratches.Put(s)
 	s.MaxDecodedSize = len(dst)
 	s, rest, err := huff0.ReadTable(src, s)
 	if err != nil {
-		return corruptf("huffman table: %w", err)
+		return block.Corruptf("huffman table: %w", err)
 	}
 	unpack := s.Decoder().Decompress4X
 	if how == storeHuff {
@@ -124,10 +126,10 @@ func unhuff(dst []byte, how byte, src []byte) error {
 	}
 	out, err := unpack(dst[:0:len(dst)], rest)
 	if err != nil {
-		return corruptf("huffman stream: %w", err)
+		return block.Corruptf("huffman stream: %w", err)
 	}
 	if len(out) != len(dst) {
-		return corruptf("huffman stream: got %d bytes, want %d", len(out), len(dst))
+		return block.Corruptf("huffman stream: got %d bytes, want %d", len(out), len(dst))
 	}
 	return nil
 }

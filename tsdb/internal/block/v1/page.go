@@ -83,17 +83,17 @@ type decoder struct {
 func (p *Page) Open(b []byte) error {
 	p.ends = p.ends[:0]
 	if len(b) < minPageLength {
-		return corruptf("page of %d bytes is too short", len(b))
+		return block.Corruptf("page of %d bytes is too short", len(b))
 	}
 	body := b[:len(b)-4]
 	if got, want := crc32.Checksum(body, castagnoli), binary.LittleEndian.Uint32(b[len(body):]); got != want {
-		return corruptf("page checksum: got %08x, want %08x", got, want)
+		return block.Corruptf("page checksum: got %08x, want %08x", got, want)
 	}
 	r := codec.NewReader(body)
 	if v := r.Byte(); v > Version {
 		return fmt.Errorf("page version %d: %w (%d)", v, block.ErrVersion, Version)
 	} else if v == 0 {
-		return corruptf("page version 0")
+		return block.Corruptf("page version 0")
 	}
 	blocks := r.Uvarint()
 	if err := p.decompress(&r); err != nil {
@@ -108,13 +108,13 @@ func (p *Page) decompress(r *codec.Reader) error {
 	for i := range how {
 		how[i], length[i], stored[i] = r.Byte(), r.Uvarint(), r.Uvarint()
 		if length[i] > maxStream || length[i] > maxRatio*stored[i] {
-			return corruptf("stream of %d bytes stored in %d", length[i], stored[i])
+			return block.Corruptf("stream of %d bytes stored in %d", length[i], stored[i])
 		}
 	}
 	for i, s := range [3]*[]byte{&p.data.head, &p.data.tokens, &p.data.bits} {
 		src := r.Take(stored[i])
 		if r.Bad() {
-			return corruptf("page ends inside its streams")
+			return block.Corruptf("page ends inside its streams")
 		}
 		*s = resize(*s, int(length[i])+bitPad)[:length[i]]
 		if err := decompress(*s, how[i], src); err != nil {
@@ -123,7 +123,7 @@ func (p *Page) decompress(r *codec.Reader) error {
 		clear((*s)[length[i] : length[i]+bitPad])
 	}
 	if r.Len() > 0 {
-		return corruptf("%d bytes behind the streams", r.Len())
+		return block.Corruptf("%d bytes behind the streams", r.Len())
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (p *Page) decompress(r *codec.Reader) error {
 // directory computes where each block ends in each stream.
 func (p *Page) directory(blocks uint64) error {
 	if blocks == 0 || blocks > uint64(len(p.data.head)) {
-		return corruptf("page of %d blocks with a head of %d bytes", blocks, len(p.data.head))
+		return block.Corruptf("page of %d blocks with a head of %d bytes", blocks, len(p.data.head))
 	}
 	r := codec.NewReader(p.data.head)
 	var end [3]uint64
@@ -140,7 +140,7 @@ func (p *Page) directory(blocks uint64) error {
 		for i := range end {
 			n := r.Uvarint()
 			if n > limit[i]-end[i] {
-				return corruptf("block reaches beyond its stream")
+				return block.Corruptf("block reaches beyond its stream")
 			}
 			end[i] += n
 		}
@@ -148,7 +148,7 @@ func (p *Page) directory(blocks uint64) error {
 	}
 	p.first = len(p.data.head) - r.Len()
 	if r.Bad() || end[0] > limit[0]-uint64(p.first) {
-		return corruptf("page directory")
+		return block.Corruptf("page directory")
 	}
 	p.ends = append(p.ends, streamLengths{len(p.data.head) - p.first, len(p.data.tokens), len(p.data.bits)})
 	return nil
@@ -164,7 +164,7 @@ func (p *Page) Size() int {
 
 func (p *Page) decoder(i int) (decoder, error) {
 	if i < 0 || i >= len(p.ends) {
-		return decoder{}, corruptf("block %d of a page of %d", i, len(p.ends))
+		return decoder{}, block.Corruptf("block %d of a page of %d", i, len(p.ends))
 	}
 	var begin streamLengths
 	if i > 0 {
@@ -191,7 +191,7 @@ func (p *Page) Decode(i int, s *block.Span, buf *Buffer, shared TimesFunc) error
 	flags := d.head.Byte()
 	*s = block.Span{Kind: block.Kind(flags & kindMask)}
 	if flags&^knownFlags != 0 || s.Kind == kindTimes {
-		return corruptf("block flags %#x", flags)
+		return block.Corruptf("block flags %#x", flags)
 	}
 	if s.Count, err = d.samples(); err != nil {
 		return err
@@ -222,7 +222,7 @@ func (p *Page) Times(i int) ([]int64, error) {
 		return nil, err
 	}
 	if flags := d.head.Byte(); flags != byte(kindTimes)|timesInline<<timesShift {
-		return nil, corruptf("block flags %#x of a column of times", flags)
+		return nil, block.Corruptf("block flags %#x of a column of times", flags)
 	}
 	n, err := d.samples()
 	if err != nil {
@@ -234,7 +234,7 @@ func (p *Page) Times(i int) ([]int64, error) {
 		return nil, err
 	}
 	if !ascending(&block.Span{Count: n, Times: out}) {
-		return nil, corruptf("%w", errNotAscending)
+		return nil, block.Corruptf("%w", errNotAscending)
 	}
 	return out, nil
 }
@@ -261,13 +261,13 @@ func ascending(s *block.Span) bool {
 func (d *decoder) samples() (int, error) {
 	n := d.head.Uvarint()
 	if d.head.Bad() || n < 1 || n > block.MaxSamples {
-		return 0, corruptf("block of %d samples, want 1 to %d", n, block.MaxSamples)
+		return 0, block.Corruptf("block of %d samples, want 1 to %d", n, block.MaxSamples)
 	}
 	return int(n), nil
 }
 
 // errEnds is the cause where a block does not hold what its head says.
-var errEnds = corruptf("block header: %w", io.ErrUnexpectedEOF)
+var errEnds = block.Corruptf("block header: %w", io.ErrUnexpectedEOF)
 
 // end reports what failed, and bytes nobody read.
 func (d *decoder) end() error {
@@ -275,7 +275,7 @@ func (d *decoder) end() error {
 		return errEnds
 	}
 	if n := d.head.Len() + len(d.tokens) + len(d.bits); n > 0 {
-		return corruptf("%d bytes left over behind a block", n)
+		return block.Corruptf("%d bytes left over behind a block", n)
 	}
 	return nil
 }
@@ -293,7 +293,7 @@ func (d *decoder) timesOf(s *block.Span, form byte, buf *Buffer, shared TimesFun
 		s.Times = buf.times
 	case timesShared:
 		if shared == nil {
-			return corruptf("block refers to times that are not there")
+			return block.Corruptf("block refers to times that are not there")
 		}
 		ref := d.head.Uvarint()
 		if d.head.Bad() {
@@ -304,18 +304,18 @@ func (d *decoder) timesOf(s *block.Span, form byte, buf *Buffer, shared TimesFun
 			return fmt.Errorf("read shared times: %w", err)
 		}
 		if len(times) != s.Count {
-			return corruptf("shared times: got %d, want %d", len(times), s.Count)
+			return block.Corruptf("shared times: got %d, want %d", len(times), s.Count)
 		}
 		s.Times = times
 		return nil // checked when they were decoded
 	default:
-		return corruptf("form of times %d", form)
+		return block.Corruptf("form of times %d", form)
 	}
 	if d.head.Bad() {
 		return errEnds
 	}
 	if !ascending(s) {
-		return corruptf("%w", errNotAscending)
+		return block.Corruptf("%w", errNotAscending)
 	}
 	return nil
 }
@@ -330,7 +330,7 @@ func DecodeBlock(b []byte, s *block.Span, buf *Buffer) error {
 		return err
 	}
 	if p.Len() != 1 {
-		return corruptf("%w", errSeveral)
+		return block.Corruptf("%w", errSeveral)
 	}
 	return p.Decode(0, s, buf, nil)
 }
