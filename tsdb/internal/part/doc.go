@@ -7,10 +7,10 @@
 //	index      the series, see package index2; old ones have version 1, package index
 //	exemplars  only if there are some
 //
-// framed as package section describes or, the index, much like it. A Writer fills a directory that its
-// caller has named so that nobody takes it for a part yet (tmp-...); after
-// Commit everything is durable in there and the caller renames the directory
-// into place and syncs its parent. A Part is opened by reading the Meta alone;
+// framed as package section describes or, the index, much like it. A Writer
+// fills a directory that its caller has named so that nobody takes it for a part
+// yet (tmp-...); after Commit everything is durable in there and the caller
+// renames the directory into place and syncs its parent. A Part is opened by reading the Meta alone;
 // the table is read and checked at first use, headers of blocks and the blocks
 // themselves as they are asked for. A small index is read at first use too; a
 // large one is mapped, and its pages are checked as they are touched.
