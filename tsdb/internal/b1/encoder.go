@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math"
 	"math/bits"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -98,50 +97,15 @@ func (e *Encoder) Encode(dst, times []byte, h *Header, s *block.Span) (payload, 
 	return dst, times, nil
 }
 
-var (
-	errNotAscending = errors.New("times do not ascend")
-	errMissing      = errors.New("a column is missing or has another length")
-)
-
 // checkSpan refuses spans that cannot be decoded to what they are.
 func checkSpan(s *block.Span) error {
-	switch {
-	case s.Count < 1 || s.Count > MaxSamples:
-		return fmt.Errorf("got %d samples, want 1 to %d", s.Count, MaxSamples)
-	case s.Times != nil && len(s.Times) != s.Count, s.StartTimes != nil && len(s.StartTimes) != s.Count:
-		return errMissing
-	case s.Times != nil && !codec.Ascending(s.Times), s.Times == nil && !gridAscends(s.Start, s.Step, s.Count):
-		return errNotAscending
-	}
-	if s.Scale > codec.MaxScale {
-		return fmt.Errorf("scale %d, want %d at most", s.Scale, codec.MaxScale)
-	}
-	n := -1
-	switch s.Kind {
-	case block.KindHistogram:
-		n = len(s.Histograms)
-	case block.KindFloatHistogram:
-		n = len(s.FloatHistograms)
-	case block.KindFloat:
-		n = len(s.Floats) + len(s.Ints32) + len(s.Ints64)
-	default:
-		return fmt.Errorf("kind %d is unknown", s.Kind)
-	}
-	if n != s.Count {
-		return errMissing
+	if err := s.Check(); err != nil {
+		return err
 	}
 	if buckets := bucketCount(s); buckets > MaxBuckets {
 		return fmt.Errorf("got %d buckets, want %d at most", buckets, MaxBuckets)
 	}
 	return nil
-}
-
-func gridAscends(start, step int64, count int) bool {
-	if count == 1 {
-		return true
-	}
-	steps := int64(count - 1)
-	return step > 0 && step <= math.MaxInt64/steps && (start <= 0 || step*steps <= math.MaxInt64-start)
 }
 
 // resize returns a slice of n elements, s where it is large enough.

@@ -9,7 +9,7 @@ import (
 
 // Limits of a block.
 const (
-	MaxSamples  = 8192
+	MaxSamples  = block.MaxSamples
 	MiniSamples = 256 // samples of a mini-block, unless Options say otherwise
 	minMiniLog  = 6
 	maxMiniLog  = 10
@@ -105,7 +105,7 @@ func (h *Header) Check() error {
 		return block.Corruptf("divisor %d", h.Divisor)
 	case h.Resets > manyResets:
 		return block.Corruptf("%d resets", h.Resets)
-	case h.Times == codec.TimesGrid && (!gridAscends(h.MinT, h.Step, h.Count) || h.MaxT != h.gridEnd()):
+	case h.Times == codec.TimesGrid && (!block.GridAscends(h.MinT, h.Step, h.Count) || h.MaxT != h.gridEnd()):
 		return block.Corruptf("grid from %d to %d by %d", h.MinT, h.MaxT, h.Step)
 	}
 	return h.checkRange()

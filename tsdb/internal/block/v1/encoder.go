@@ -2,7 +2,6 @@ package v1
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 
@@ -78,7 +77,7 @@ func (e *Encoder) seal(before streamLengths) (int, error) {
 }
 
 func (e *Encoder) add(s *block.Span, ref *TimesRef) (int, error) {
-	if err := check(s); err != nil {
+	if err := s.Check(); err != nil {
 		return 0, fmt.Errorf("encode block: %w", err)
 	}
 	before := e.mark()
@@ -135,35 +134,6 @@ func (e *Encoder) floatValues(s *block.Span) []float64 {
 		out[i] = s.Float(i)
 	}
 	return out
-}
-
-var errMissing = errors.New("a column is missing or has another length")
-
-// check refuses spans that cannot be decoded to what they are.
-func check(s *block.Span) error {
-	switch {
-	case s.Count < 1 || s.Count > block.MaxSamples:
-		return fmt.Errorf("got %d samples, want 1 to %d", s.Count, block.MaxSamples)
-	case s.Times != nil && len(s.Times) != s.Count, s.StartTimes != nil && len(s.StartTimes) != s.Count:
-		return errMissing
-	case !ascending(s):
-		return errNotAscending
-	}
-	n := -1
-	switch s.Kind {
-	case block.KindHistogram:
-		n = len(s.Histograms)
-	case block.KindFloatHistogram:
-		n = len(s.FloatHistograms)
-	case block.KindFloat:
-		n = len(s.Floats) + len(s.Ints32) + len(s.Ints64)
-	default:
-		return fmt.Errorf("kind %d is unknown", s.Kind)
-	}
-	if n != s.Count {
-		return errMissing
-	}
-	return nil
 }
 
 // AppendPage appends the page of all blocks added since the last one and starts

@@ -60,7 +60,7 @@ func requireSound(t *testing.T, page []byte) (accepted int) {
 		if err := p.Decode(i, &s, &buf, shared); err != nil {
 			require.ErrorIs(t, err, block.ErrCorrupt)
 			if times, err := p.Times(i); err == nil {
-				require.True(t, ascending(&block.Span{Count: len(times), Times: times}))
+				require.NoError(t, (&block.Span{Count: len(times), Times: times}).CheckTimes())
 				accepted++
 			}
 			continue
@@ -136,7 +136,7 @@ func FuzzFloats(f *testing.F) {
 			b = b[8:]
 		}
 		s := &block.Span{Kind: block.KindFloat, Count: len(values), Start: 1, Step: step, Floats: values}
-		if check(s) != nil {
+		if s.Check() != nil {
 			return
 		}
 		tally.Accepted()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/codec"
@@ -233,29 +232,10 @@ func (p *Page) Times(i int) ([]int64, error) {
 	if err := d.end(); err != nil {
 		return nil, err
 	}
-	if !ascending(&block.Span{Count: n, Times: out}) {
-		return nil, block.Corruptf("%w", errNotAscending)
+	if err := (&block.Span{Count: n, Times: out}).CheckTimes(); err != nil {
+		return nil, block.Corruptf("%w", err)
 	}
 	return out, nil
-}
-
-var errNotAscending = errors.New("times do not ascend")
-
-func ascending(s *block.Span) bool {
-	if s.Times == nil {
-		if s.Count == 1 {
-			return true
-		}
-		steps := int64(s.Count - 1)
-		return s.Step > 0 && s.Step <= math.MaxInt64/steps &&
-			(s.Start <= 0 || s.Step*steps <= math.MaxInt64-s.Start)
-	}
-	for i := 1; i < len(s.Times); i++ {
-		if s.Times[i] <= s.Times[i-1] {
-			return false
-		}
-	}
-	return true
 }
 
 func (d *decoder) samples() (int, error) {
@@ -314,8 +294,8 @@ func (d *decoder) timesOf(s *block.Span, form byte, buf *Buffer, shared TimesFun
 	if d.head.Bad() {
 		return errEnds
 	}
-	if !ascending(s) {
-		return block.Corruptf("%w", errNotAscending)
+	if err := s.CheckTimes(); err != nil {
+		return block.Corruptf("%w", err)
 	}
 	return nil
 }
