@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/prometheus/prometheus/model/histogram"
-
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/codec"
 )
@@ -42,51 +40,10 @@ const (
 // together.
 const MaxBuckets = 1 << 20
 
-// layout is what consecutive histograms mostly share.
-type layout struct {
-	schema               int32
-	zeroThreshold        float64
-	positive, negative   []histogram.Span
-	custom               []float64
-	nPositive, nNegative int // buckets; spans of histograms nobody validated may say otherwise
-}
-
-func (a *layout) buckets() int { return a.nPositive + a.nNegative }
-
-func (a *layout) equal(b *layout) bool {
-	return a.schema == b.schema && math.Float64bits(a.zeroThreshold) == math.Float64bits(b.zeroThreshold) &&
-		a.nPositive == b.nPositive && a.nNegative == b.nNegative &&
-		equalSpans(a.positive, b.positive) && equalSpans(a.negative, b.negative) && equalBits(a.custom, b.custom)
-}
-
-func equalSpans(a, b []histogram.Span) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func equalBits(a, b []float64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // run is a number of consecutive histograms of one layout.
 type run struct {
 	samples int
-	layout  layout
+	layout  block.Layout
 }
 
 // histogramCoder lists histograms of either kind as columns.
@@ -108,28 +65,28 @@ type histogramCoder struct {
 }
 
 // layouts are the layouts of a span's histograms, sample by sample.
-func layouts(s *block.Span, f func(i int, l layout)) {
+func layouts(s *block.Span, f func(i int, l block.Layout)) {
 	if s.Kind == block.KindHistogram {
 		for i, h := range s.Histograms {
-			f(i, layout{h.Schema, h.ZeroThreshold, h.PositiveSpans, h.NegativeSpans, h.CustomValues, len(h.PositiveBuckets), len(h.NegativeBuckets)})
+			f(i, block.LayoutOf(h))
 		}
 		return
 	}
 	for i, h := range s.FloatHistograms {
-		f(i, layout{h.Schema, h.ZeroThreshold, h.PositiveSpans, h.NegativeSpans, h.CustomValues, len(h.PositiveBuckets), len(h.NegativeBuckets)})
+		f(i, block.FloatLayoutOf(h))
 	}
 }
 
 // bucketCount is the number of buckets of all histograms of a span.
 func bucketCount(s *block.Span) (n int) {
-	layouts(s, func(_ int, l layout) { n += l.buckets() })
+	layouts(s, func(_ int, l block.Layout) { n += l.Buckets() })
 	return n
 }
 
 func (c *histogramCoder) list(s *block.Span) {
 	c.runs = c.runs[:0]
-	layouts(s, func(_ int, l layout) {
-		if n := len(c.runs); n > 0 && c.runs[n-1].layout.equal(&l) {
+	layouts(s, func(_ int, l block.Layout) {
+		if n := len(c.runs); n > 0 && c.runs[n-1].layout.Equal(&l) {
 			c.runs[n-1].samples++
 			return
 		}
@@ -200,7 +157,7 @@ func (e *Encoder) appendHistograms(dst []byte, h *Header, s *block.Span) []byte 
 	dst = binary.AppendUvarint(dst, uint64(len(c.runs)))
 	for i := range c.runs {
 		dst = binary.AppendUvarint(dst, uint64(c.runs[i].samples))
-		dst = appendLayout(dst, &c.runs[i].layout)
+		dst = c.runs[i].layout.AppendTo(dst)
 	}
 	e.stream = e.stream[:0]
 	for k := range h.minis() {
@@ -214,25 +171,6 @@ func (e *Encoder) appendHistograms(dst []byte, h *Header, s *block.Span) []byte 
 	return append(dst, e.stream...)
 }
 
-func appendLayout(dst []byte, l *layout) []byte {
-	dst = binary.AppendVarint(dst, int64(l.schema))
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.zeroThreshold))
-	for _, spans := range [2][]histogram.Span{l.positive, l.negative} {
-		dst = binary.AppendUvarint(dst, uint64(len(spans)))
-		for _, s := range spans {
-			dst = binary.AppendVarint(dst, int64(s.Offset))
-			dst = binary.AppendUvarint(dst, uint64(s.Length))
-		}
-	}
-	dst = binary.AppendUvarint(dst, uint64(l.nPositive))
-	dst = binary.AppendUvarint(dst, uint64(l.nNegative))
-	dst = binary.AppendUvarint(dst, uint64(len(l.custom)))
-	for _, v := range l.custom {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
-	}
-	return dst
-}
-
 // appendMini appends the samples [from, to).
 func (c *histogramCoder) appendMini(dst []byte, from, to int) []byte {
 	dst = c.columns.Append(dst, c.hints[from:to])
@@ -244,16 +182,16 @@ func (c *histogramCoder) appendMini(dst []byte, from, to int) []byte {
 		dst = c.columns.AppendFloats(dst, c.zerosF[from:to])
 	}
 	dst = c.columns.AppendFloats(dst, c.sums[from:to])
-	eachRun(c.runs, from, to, func(i, j int, l *layout) {
-		if l.buckets() > 0 {
-			dst = c.appendBuckets(dst, c.buckets[i:j], l.buckets())
+	eachRun(c.runs, from, to, func(i, j int, l *block.Layout) {
+		if l.Buckets() > 0 {
+			dst = c.appendBuckets(dst, c.buckets[i:j], l.Buckets())
 		}
 	})
 	return dst
 }
 
 // eachRun calls f for the part of every run inside [from, to).
-func eachRun(runs []run, from, to int, f func(i, j int, l *layout)) {
+func eachRun(runs []run, from, to int, f func(i, j int, l *block.Layout)) {
 	at := 0
 	for k := range runs {
 		end := at + runs[k].samples

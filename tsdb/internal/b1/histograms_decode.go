@@ -29,12 +29,12 @@ func (b *Block) histHead() (*histHead, error) {
 	samples, buckets := 0, 0
 	for range runs {
 		n := r.Uvarint()
-		l := readLayout(&r)
+		l := block.ReadLayout(&r, MaxBuckets)
 		if r.Bad() || n < 1 || n > uint64(h.Count-samples) {
 			return nil, block.Corruptf("layouts of histograms do not parse")
 		}
 		samples += int(n)
-		if buckets += int(n) * l.buckets(); buckets > MaxBuckets {
+		if buckets += int(n) * l.Buckets(); buckets > MaxBuckets {
 			return nil, block.Corruptf("histograms of more than %d buckets", MaxBuckets)
 		}
 		head.runs = append(head.runs, run{int(n), l})
@@ -53,38 +53,6 @@ func (b *Block) histHead() (*histHead, error) {
 		return nil, block.Corruptf("%d histograms in %d runs, want %d", samples, runs, h.Count)
 	}
 	return head, nil
-}
-
-func readLayout(r *codec.Reader) (l layout) {
-	l.schema = int32(r.Varint())
-	l.zeroThreshold = math.Float64frombits(r.Uint64())
-	for _, spans := range [2]*[]histogram.Span{&l.positive, &l.negative} {
-		n := r.Count(2)
-		if n == 0 {
-			continue
-		}
-		*spans = make([]histogram.Span, n)
-		for i := range *spans {
-			offset, length := r.Varint(), r.Uvarint()
-			if offset != int64(int32(offset)) || length > math.MaxUint32 {
-				r.Fail()
-			}
-			(*spans)[i] = histogram.Span{Offset: int32(offset), Length: uint32(length)}
-		}
-	}
-	positive, negative := r.Uvarint(), r.Uvarint()
-	if positive > MaxBuckets || negative > MaxBuckets {
-		r.Fail()
-		return l
-	}
-	l.nPositive, l.nNegative = int(positive), int(negative)
-	if n := r.Count(8); n > 0 {
-		l.custom = make([]float64, n)
-		for i := range l.custom {
-			l.custom[i] = math.Float64frombits(r.Uint64())
-		}
-	}
-	return l
 }
 
 // histColumns are the decoded columns of a range of samples.
@@ -107,18 +75,18 @@ func (b *Block) Histograms(i, j int) ([]*histogram.Histogram, error) {
 	}
 	all := make([]histogram.Histogram, j-i)
 	out := make([]*histogram.Histogram, j-i)
-	eachRun(head.runs, i, j, func(from, to int, l *layout) {
+	eachRun(head.runs, i, j, func(from, to int, l *block.Layout) {
 		for k := from - i; k < to-i; k++ {
 			h := &all[k]
 			out[k] = h
-			h.CounterResetHint, h.Schema, h.ZeroThreshold = histogram.CounterResetHint(c.hints[k]), l.schema, l.zeroThreshold
-			h.PositiveSpans, h.NegativeSpans, h.CustomValues = l.positive, l.negative, l.custom
+			h.CounterResetHint, h.Schema, h.ZeroThreshold = histogram.CounterResetHint(c.hints[k]), l.Schema, l.ZeroThreshold
+			h.PositiveSpans, h.NegativeSpans, h.CustomValues = l.Positive, l.Negative, l.Custom
 			h.Count, h.ZeroCount, h.Sum = uint64(c.counts[k]), uint64(c.zeros[k]), c.sums[k]
-			p, n := c.buckets[k][:l.nPositive:l.nPositive], c.buckets[k][l.nPositive:]
-			if l.nPositive > 0 {
+			p, n := c.buckets[k][:l.PositiveCount:l.PositiveCount], c.buckets[k][l.PositiveCount:]
+			if l.PositiveCount > 0 {
 				h.PositiveBuckets = deltas(p)
 			}
-			if l.nNegative > 0 {
+			if l.NegativeCount > 0 {
 				h.NegativeBuckets = deltas(n)
 			}
 		}
@@ -147,26 +115,26 @@ func (b *Block) FloatHistograms(i, j int) ([]*histogram.FloatHistogram, error) {
 	}
 	all := make([]histogram.FloatHistogram, j-i)
 	out := make([]*histogram.FloatHistogram, j-i)
-	eachRun(head.runs, i, j, func(from, to int, l *layout) {
-		slab := make([]float64, (to-from)*l.buckets())
+	eachRun(head.runs, i, j, func(from, to int, l *block.Layout) {
+		slab := make([]float64, (to-from)*l.Buckets())
 		for k := from - i; k < to-i; k++ {
 			h := &all[k]
 			out[k] = h
-			h.CounterResetHint, h.Schema, h.ZeroThreshold = histogram.CounterResetHint(c.hints[k]), l.schema, l.zeroThreshold
-			h.PositiveSpans, h.NegativeSpans, h.CustomValues = l.positive, l.negative, l.custom
+			h.CounterResetHint, h.Schema, h.ZeroThreshold = histogram.CounterResetHint(c.hints[k]), l.Schema, l.ZeroThreshold
+			h.PositiveSpans, h.NegativeSpans, h.CustomValues = l.Positive, l.Negative, l.Custom
 			h.Count, h.ZeroCount, h.Sum = c.countsF[k], c.zerosF[k], c.sums[k]
-			buckets := slab[:l.buckets():l.buckets()]
-			slab = slab[l.buckets():]
+			buckets := slab[:l.Buckets():l.Buckets()]
+			slab = slab[l.Buckets():]
 			for x, m := range c.buckets[k] {
 				if buckets[x] = float64(m); !head.integers {
 					buckets[x] = math.Float64frombits(codec.FromOrdered(m))
 				}
 			}
-			if l.nPositive > 0 {
-				h.PositiveBuckets = buckets[:l.nPositive:l.nPositive]
+			if l.PositiveCount > 0 {
+				h.PositiveBuckets = buckets[:l.PositiveCount:l.PositiveCount]
 			}
-			if l.nNegative > 0 {
-				h.NegativeBuckets = buckets[l.nPositive:]
+			if l.NegativeCount > 0 {
+				h.NegativeBuckets = buckets[l.PositiveCount:]
 			}
 		}
 	})
@@ -234,9 +202,9 @@ func (b *Block) histMini(head *histHead, src []byte, from, to int) (*histColumns
 	if ok {
 		src, ok = codec.DecodeFloats(c.sums, src, &b.scratch)
 	}
-	eachRun(head.runs, from, to, func(i, j int, l *layout) {
-		if ok && l.buckets() > 0 {
-			src, ok = b.buckets(c.buckets[i-from:j-from], l.buckets(), src, head.integers)
+	eachRun(head.runs, from, to, func(i, j int, l *block.Layout) {
+		if ok && l.Buckets() > 0 {
+			src, ok = b.buckets(c.buckets[i-from:j-from], l.Buckets(), src, head.integers)
 		}
 	})
 	return c, ok && len(src) == 0
@@ -301,10 +269,10 @@ func (e *Encoder) verifyHistograms(s *block.Span) error {
 	if err != nil {
 		return fmt.Errorf("encode block: verify: %w", err)
 	}
-	same := head.integers == c.integers && len(head.runs) == len(c.runs) && equalBits(got.sums, c.sums) &&
-		equalBits(got.countsF, c.countsF) && equalBits(got.zerosF, c.zerosF)
+	same := head.integers == c.integers && len(head.runs) == len(c.runs) && block.EqualBits(got.sums, c.sums) &&
+		block.EqualBits(got.countsF, c.countsF) && block.EqualBits(got.zerosF, c.zerosF)
 	for i := range head.runs {
-		same = same && head.runs[i].samples == c.runs[i].samples && head.runs[i].layout.equal(&c.runs[i].layout)
+		same = same && head.runs[i].samples == c.runs[i].samples && head.runs[i].layout.Equal(&c.runs[i].layout)
 	}
 	for i := range s.Count {
 		same = same && got.hints[i] == c.hints[i] && equalInts(got.buckets[i], c.buckets[i])

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/histogram"
@@ -158,7 +159,7 @@ func requireSameHistogram(t testing.TB, want, got *histogram.Histogram) {
 	t.Helper()
 	require.Equal(t, math.Float64bits(want.Sum), math.Float64bits(got.Sum))
 	require.Equal(t, math.Float64bits(want.ZeroThreshold), math.Float64bits(got.ZeroThreshold))
-	require.True(t, equalBits(want.CustomValues, got.CustomValues))
+	require.True(t, block.EqualBits(want.CustomValues, got.CustomValues))
 	require.Equal(t, len(want.CustomValues), len(got.CustomValues))
 	w, g := *want, *got
 	for _, h := range []*histogram.Histogram{&w, &g} {
@@ -176,11 +177,11 @@ func requireSameFloatHistogram(t testing.TB, want, got *histogram.FloatHistogram
 	}
 	require.Equal(t, want.Schema, got.Schema)
 	require.Equal(t, want.CounterResetHint, got.CounterResetHint)
-	require.True(t, equalBits(want.CustomValues, got.CustomValues))
-	require.True(t, equalBits(want.PositiveBuckets, got.PositiveBuckets))
-	require.True(t, equalBits(want.NegativeBuckets, got.NegativeBuckets))
-	require.True(t, equalSpans(want.PositiveSpans, got.PositiveSpans))
-	require.True(t, equalSpans(want.NegativeSpans, got.NegativeSpans))
+	require.True(t, block.EqualBits(want.CustomValues, got.CustomValues))
+	require.True(t, block.EqualBits(want.PositiveBuckets, got.PositiveBuckets))
+	require.True(t, block.EqualBits(want.NegativeBuckets, got.NegativeBuckets))
+	require.True(t, slices.Equal(want.PositiveSpans, got.PositiveSpans))
+	require.True(t, slices.Equal(want.NegativeSpans, got.NegativeSpans))
 }
 
 func emptyToNil[T any](s []T) []T {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/histogram"
 
+	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
@@ -30,95 +31,24 @@ import (
 // their IEEE 754 bits.
 const flagIntegers = 1
 
-// layout is what consecutive histograms mostly share.
-type layout struct {
-	schema             int32
-	zeroThreshold      float64
-	positive, negative []histogram.Span
-	custom             []float64
-	nPositive          int // buckets; more or fewer than spans say in histograms nobody validated
-	nNegative          int
-}
-
-func layoutOf(h *histogram.Histogram) layout {
-	return layout{h.Schema, h.ZeroThreshold, h.PositiveSpans, h.NegativeSpans, h.CustomValues, len(h.PositiveBuckets), len(h.NegativeBuckets)}
-}
-
-func floatLayoutOf(h *histogram.FloatHistogram) layout {
-	return layout{h.Schema, h.ZeroThreshold, h.PositiveSpans, h.NegativeSpans, h.CustomValues, len(h.PositiveBuckets), len(h.NegativeBuckets)}
-}
-
-func (a *layout) equal(b *layout) bool {
-	return a.schema == b.schema && math.Float64bits(a.zeroThreshold) == math.Float64bits(b.zeroThreshold) &&
-		a.nPositive == b.nPositive && a.nNegative == b.nNegative &&
-		equalSpans(a.positive, b.positive) && equalSpans(a.negative, b.negative) && equalBits(a.custom, b.custom)
-}
-
-func equalSpans(a, b []histogram.Span) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func equalBits(a, b []float64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func appendLayout(dst []byte, l *layout) []byte {
-	dst = binary.AppendVarint(dst, int64(l.schema))
-	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(l.zeroThreshold))
-	dst = appendSpans(dst, l.positive)
-	dst = appendSpans(dst, l.negative)
-	dst = binary.AppendUvarint(dst, uint64(l.nPositive))
-	dst = binary.AppendUvarint(dst, uint64(l.nNegative))
-	dst = binary.AppendUvarint(dst, uint64(len(l.custom)))
-	for _, v := range l.custom {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(v))
-	}
-	return dst
-}
-
-func appendSpans(dst []byte, spans []histogram.Span) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(spans)))
-	for _, s := range spans {
-		dst = binary.AppendVarint(dst, int64(s.Offset))
-		dst = binary.AppendUvarint(dst, uint64(s.Length))
-	}
-	return dst
-}
-
 // run is a number of consecutive histograms of one layout.
 type run struct {
 	samples int
-	layout  layout
+	layout  block.Layout
 }
 
 func appendRuns(dst []byte, runs []run) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(runs)))
 	for i := range runs {
 		dst = binary.AppendUvarint(dst, uint64(runs[i].samples))
-		dst = appendLayout(dst, &runs[i].layout)
+		dst = runs[i].layout.AppendTo(dst)
 	}
 	return dst
 }
 
 // addRun extends the last run or begins another.
-func addRun(runs []run, l layout) []run {
-	if n := len(runs); n > 0 && runs[n-1].layout.equal(&l) {
+func addRun(runs []run, l block.Layout) []run {
+	if n := len(runs); n > 0 && runs[n-1].layout.Equal(&l) {
 		runs[n-1].samples++
 		return runs
 	}
@@ -128,7 +58,7 @@ func addRun(runs []run, l layout) []run {
 func (e *Encoder) histograms(hs []*histogram.Histogram) {
 	var runs []run
 	for _, h := range hs {
-		runs = addRun(runs, layoutOf(h))
+		runs = addRun(runs, block.LayoutOf(h))
 	}
 	e.page.head = append(e.page.head, flagIntegers)
 	e.page.head = appendRuns(e.page.head, runs)
@@ -145,7 +75,7 @@ func (e *Encoder) floatHistograms(hs []*histogram.FloatHistogram) {
 	var runs []run
 	integers := true
 	for _, h := range hs {
-		runs = addRun(runs, floatLayoutOf(h))
+		runs = addRun(runs, block.FloatLayoutOf(h))
 		integers = integers && allIntegers(h.PositiveBuckets) && allIntegers(h.NegativeBuckets)
 	}
 	flags := byte(0)
@@ -207,7 +137,7 @@ func (e *Encoder) buckets(runs []run, list func(i int, dst []int64) []int64) {
 	var previous, current []int64
 	i := 0
 	for _, r := range runs {
-		previous = append(previous[:0], make([]int64, r.layout.nPositive+r.layout.nNegative)...)
+		previous = append(previous[:0], make([]int64, r.layout.Buckets())...)
 		for range r.samples {
 			current = list(i, current[:0])
 			i++

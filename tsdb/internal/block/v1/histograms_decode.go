@@ -8,45 +8,6 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/block"
 )
 
-func (d *decoder) layout() layout {
-	var l layout
-	schema := d.head.Varint()
-	l.schema = int32(schema)
-	l.zeroThreshold = math.Float64frombits(d.head.Uint64())
-	l.positive = d.spans()
-	l.negative = d.spans()
-	nPositive, nNegative := d.head.Uvarint(), d.head.Uvarint()
-	if n := uint64(len(d.tokens)); schema != int64(l.schema) || nPositive > n || nNegative > n {
-		d.head.Fail()
-		return layout{}
-	}
-	l.nPositive, l.nNegative = int(nPositive), int(nNegative)
-	if n := d.head.Count(8); n > 0 {
-		l.custom = make([]float64, n)
-		for i := range l.custom {
-			l.custom[i] = math.Float64frombits(d.head.Uint64())
-		}
-	}
-	return l
-}
-
-func (d *decoder) spans() []histogram.Span {
-	n := d.head.Count(2)
-	if n == 0 {
-		return nil
-	}
-	out := make([]histogram.Span, n)
-	for i := range out {
-		offset, length := d.head.Varint(), d.head.Uvarint()
-		if offset != int64(int32(offset)) || length > math.MaxUint32 {
-			d.head.Fail()
-			return nil
-		}
-		out[i] = histogram.Span{Offset: int32(offset), Length: uint32(length)}
-	}
-	return out
-}
-
 // runs reads the runs of n samples. The buckets they claim are not more than
 // there are tokens.
 func (d *decoder) runs(n int) []run {
@@ -60,9 +21,9 @@ func (d *decoder) runs(n int) []run {
 			d.head.Fail()
 			return nil
 		}
-		r := run{samples: int(claimed), layout: d.layout()}
+		r := run{samples: int(claimed), layout: block.ReadLayout(&d.head, uint64(len(d.tokens)))}
 		samples += r.samples
-		buckets += r.samples * (r.layout.nPositive + r.layout.nNegative)
+		buckets += r.samples * r.layout.Buckets()
 		if buckets > len(d.tokens) {
 			d.head.Fail()
 		}
@@ -89,7 +50,7 @@ func bucketFloat(i int64, integer bool) float64 {
 func (d *decoder) buckets(runs []run) []int64 {
 	total := 0
 	for _, r := range runs {
-		total += r.samples * (r.layout.nPositive + r.layout.nNegative)
+		total += r.samples * r.layout.Buckets()
 	}
 	out := make([]int64, total)
 	if !d.residuals(out, 1, 0) {
@@ -97,7 +58,7 @@ func (d *decoder) buckets(runs []run) []int64 {
 	}
 	at := 0
 	for _, r := range runs {
-		width := r.layout.nPositive + r.layout.nNegative
+		width := r.layout.Buckets()
 		for k := at + width; k < at+r.samples*width; k++ {
 			out[k] += out[k-width]
 		}
@@ -142,11 +103,11 @@ func (d *decoder) histograms(s *block.Span, buf *Buffer) {
 		for range r.samples {
 			h := &all[i]
 			h.CounterResetHint = histogram.CounterResetHint(hints[i])
-			h.Schema, h.ZeroThreshold = r.layout.schema, r.layout.zeroThreshold
+			h.Schema, h.ZeroThreshold = r.layout.Schema, r.layout.ZeroThreshold
 			h.Count, h.ZeroCount, h.Sum = uint64(counts[i]), uint64(zeros[i]), sums[i]
-			h.PositiveSpans, h.NegativeSpans, h.CustomValues = r.layout.positive, r.layout.negative, r.layout.custom
-			h.PositiveBuckets, buckets = cut(buckets, r.layout.nPositive)
-			h.NegativeBuckets, buckets = cut(buckets, r.layout.nNegative)
+			h.PositiveSpans, h.NegativeSpans, h.CustomValues = r.layout.Positive, r.layout.Negative, r.layout.Custom
+			h.PositiveBuckets, buckets = cut(buckets, r.layout.PositiveCount)
+			h.NegativeBuckets, buckets = cut(buckets, r.layout.NegativeCount)
 			s.Histograms[i] = h
 			i++
 		}
@@ -179,11 +140,11 @@ func (d *decoder) floatHistograms(s *block.Span, buf *Buffer) {
 		for range r.samples {
 			h := &all[i]
 			h.CounterResetHint = histogram.CounterResetHint(hints[i])
-			h.Schema, h.ZeroThreshold = r.layout.schema, r.layout.zeroThreshold
+			h.Schema, h.ZeroThreshold = r.layout.Schema, r.layout.ZeroThreshold
 			h.Count, h.ZeroCount, h.Sum = counts[i], zeros[i], sums[i]
-			h.PositiveSpans, h.NegativeSpans, h.CustomValues = r.layout.positive, r.layout.negative, r.layout.custom
-			h.PositiveBuckets, buckets = cut(buckets, r.layout.nPositive)
-			h.NegativeBuckets, buckets = cut(buckets, r.layout.nNegative)
+			h.PositiveSpans, h.NegativeSpans, h.CustomValues = r.layout.Positive, r.layout.Negative, r.layout.Custom
+			h.PositiveBuckets, buckets = cut(buckets, r.layout.PositiveCount)
+			h.NegativeBuckets, buckets = cut(buckets, r.layout.NegativeCount)
 			s.FloatHistograms[i] = h
 			i++
 		}
