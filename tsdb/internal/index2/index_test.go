@@ -411,8 +411,7 @@ func (f *failingFile) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
-func (f *failingFile) WriteAt(b []byte, _ int64) (int, error) { return f.Write(b) }
-func (f *failingFile) ReadAt([]byte, int64) (int, error)      { return 0, os.ErrClosed }
+func (f *failingFile) ReadAt([]byte, int64) (int, error) { return 0, os.ErrClosed }
 
 func TestWriterReportsFailures(t *testing.T) {
 	sets := randomSets(rand.New(rand.NewPCG(1, 9)), 300)
@@ -430,16 +429,16 @@ func TestWriterReportsFailures(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrClosed, "%d of %d bytes", after, size)
 	}
 	_, err := add(Options{Scratch: &failingFile{after: 1 << 30}}).WriteTo(&failingFile{after: 1 << 30})
-	require.ErrorContains(t, err, "read row group from scratch")
+	require.ErrorContains(t, err, "read scratch of index")
 	w := NewWriter(Options{Scratch: &failingFile{}})
 	for _, lset := range sets {
 		if _, err = w.Add(lset); err != nil {
 			break
 		}
 	}
-	require.ErrorContains(t, err, "write row group to scratch")
+	require.ErrorContains(t, err, "write scratch of index")
 	_, err = w.WriteTo(&failingFile{after: 1 << 30})
-	require.ErrorContains(t, err, "write row group to scratch")
+	require.ErrorContains(t, err, "write scratch of index")
 }
 
 func TestFlippedBytesAreNoticed(t *testing.T) {
@@ -523,7 +522,7 @@ func TestTemplatesPackAndKeepTheOrder(t *testing.T) {
 			values = append(values, value())
 		}
 		slices.Sort(values)
-		tpl := newTemplate(values)
+		tpl := newTemplate(len(values), slices.Values(values))
 		if size == 0 {
 			require.Nil(t, tpl)
 			return

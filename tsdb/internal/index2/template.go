@@ -3,6 +3,7 @@ package index2
 import (
 	"encoding/binary"
 	"errors"
+	"iter"
 	"math/bits"
 
 	"github.com/varvedb/varve/tsdb/internal/codec"
@@ -29,18 +30,20 @@ const (
 	longTemplate  = 255
 )
 
-// newTemplate returns the template of values, nil if packing does not pay.
-func newTemplate(values []string) *template {
-	if len(values) < fewTemplate {
+// newTemplate returns the template of count values, nil if packing does not pay.
+func newTemplate(count int, values iter.Seq[string]) *template {
+	if count < fewTemplate {
 		return nil
 	}
-	length := len(values[0])
-	if length < shortTemplate || length > longTemplate {
-		return nil
-	}
-	seen := make([][4]uint64, length)
-	for _, value := range values {
-		if len(value) != length {
+	var seen [][4]uint64
+	for value := range values {
+		if seen == nil {
+			if len(value) < shortTemplate || len(value) > longTemplate {
+				return nil
+			}
+			seen = make([][4]uint64, len(value))
+		}
+		if len(value) != len(seen) {
 			return nil
 		}
 		for i := range seen {
@@ -66,7 +69,7 @@ func newTemplate(values []string) *template {
 		t.places = append(t.places, number)
 	}
 	t.finish()
-	if 4*t.size > 3*length {
+	if 4*t.size > 3*len(seen) {
 		return nil
 	}
 	return t

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 
@@ -23,13 +25,21 @@ type Options struct {
 	// then decompresses to memory: for segments that are small next to what they
 	// cost on disk.
 	Compress bool
-	// Scratch, if not nil, takes the row groups until WriteTo reads them back, so
-	// that memory holds the distinct strings and little else; without it a value
-	// of every label of every series stays in memory, in one to four bytes.
-	Scratch interface {
-		io.WriterAt
-		io.ReaderAt
-	}
+	// Scratch, if not nil, an empty file, takes the row groups until WriteTo reads
+	// them back, so that memory holds the distinct strings and little else;
+	// without it a value of every label of every series stays in memory, in one to
+	// four bytes.
+	Scratch Scratch
+	// Terms, if not nil, are what rows are made of, see Writer.AddRow. With
+	// Scratch memory then holds eight bytes for each series and each distinct value
+	// of one label, while that is written, and four for the values of the others.
+	Terms Terms
+}
+
+// Scratch is a file to write once and read back.
+type Scratch interface {
+	io.Writer
+	io.ReaderAt
 }
 
 // Writer builds a segment. It is for one goroutine; the zero value is ready.
@@ -39,6 +49,7 @@ type Writer struct {
 	labels   []*writerLabel
 	n        uint32
 	previous labels.Labels
+	row      Row      // of the label set being added, then before
 	places   []uint32 // by place in the label set before, the label
 	rows     writerRows
 	blocks   []writerBlock
@@ -48,13 +59,15 @@ type Writer struct {
 	err      error
 }
 
-// writerLabel is a label name and its values, numbered from 1 on first sight.
+// writerLabel is a label name and its values, numbered by Terms or else from 1 on
+// first sight.
 type writerLabel struct {
 	name   string
 	values map[string]uint32
 	list   []string
-	rank   []uint32 // ordinal by number, once values are sorted
+	rank   []uint32 // ordinal by number, once values are sorted; nil: as it is
 	last   uint32   // number of the value seen last, 0 before
+	used   bool
 }
 
 // writerBlock is a finished row group.
@@ -72,7 +85,21 @@ type writerColumn struct {
 }
 
 // NewWriter returns a writer.
-func NewWriter(o Options) *Writer { return &Writer{options: o} }
+func NewWriter(o Options) *Writer {
+	w := &Writer{}
+	w.Use(o)
+	return w
+}
+
+// Use sets the options, before anything is added.
+func (w *Writer) Use(o Options) {
+	w.options, w.labels = o, nil
+	if o.Terms != nil {
+		for _, name := range o.Terms.labelNames() {
+			w.labels = append(w.labels, &writerLabel{name: name})
+		}
+	}
+}
 
 // Len returns the number of series so far.
 func (w *Writer) Len() int { return int(w.n) }
@@ -103,16 +130,11 @@ func (w *Writer) Add(lset labels.Labels, days ...int64) (uint32, error) {
 		}
 	}
 	if w.names == nil {
-		w.names, w.days = map[string]uint32{}, map[int64]*bitmap.Builder{}
+		w.names = map[string]uint32{}
 	}
-	w.rows.begin(w, lset)
-	place := 0
-	lset.Range(func(l labels.Label) {
-		w.rows.set(w.number(place, l))
-		place++
-	})
-	w.rows.end()
-	w.n++
+	w.row = w.row[:0]
+	lset.Range(func(l labels.Label) { w.row = append(w.row, w.number(len(w.row), l)) })
+	w.add(w.row)
 	w.previous = lset.Copy()
 	for _, day := range days {
 		if err := w.Active(day); err != nil {
@@ -122,10 +144,35 @@ func (w *Writer) Add(lset labels.Labels, days ...int64) (uint32, error) {
 	return w.n - 1, w.err
 }
 
+// AddRow is Add for a label set in the numbers of Options.Terms. A Writer is given
+// rows alone or label sets alone.
+func (w *Writer) AddRow(row Row) (uint32, error) {
+	if w.n > 0 && row.compare(w.row) <= 0 {
+		return 0, fmt.Errorf("add row %v after %v: %w", row, w.row, ErrOrder)
+	}
+	if w.n == math.MaxUint32-1 {
+		return 0, fmt.Errorf("add series: index is full at %d", w.n)
+	}
+	w.add(row)
+	w.row = append(w.row[:0], row...)
+	return w.n - 1, w.err
+}
+
+func (w *Writer) add(row Row) {
+	w.rows.add(w, row)
+	for _, x := range row {
+		w.labels[x.label].used = true
+	}
+	w.n++
+}
+
 // Active says that the series added last was active on a day since 1970 UTC.
 func (w *Writer) Active(day int64) error {
 	if day < 0 || day > math.MaxInt32 || w.n == 0 {
 		return fmt.Errorf("day %d of series %d is out of range", day, int64(w.n)-1)
+	}
+	if w.days == nil {
+		w.days = map[int64]*bitmap.Builder{}
 	}
 	if b, id := w.days[day], w.n-1; b == nil {
 		w.days[day] = new(bitmap.Builder)
@@ -141,7 +188,7 @@ func (w *Writer) Compress(on bool) { w.options.Compress = on }
 
 // number returns the numbers of a label's name and value: mostly the name that
 // stood in its place in the series before, and often the value too.
-func (w *Writer) number(place int, l labels.Label) (name, value uint32) {
+func (w *Writer) number(place int, l labels.Label) pair {
 	if place == len(w.places) {
 		w.places = append(w.places, 0)
 	}
@@ -152,7 +199,7 @@ func (w *Writer) number(place int, l labels.Label) (name, value uint32) {
 	}
 	n := w.labels[i]
 	if n.last != 0 && n.list[n.last-1] == l.Value {
-		return i, n.last
+		return pair{i, n.last}
 	}
 	v, ok := n.values[l.Value]
 	if !ok {
@@ -162,7 +209,7 @@ func (w *Writer) number(place int, l labels.Label) (name, value uint32) {
 		n.values[text] = v
 	}
 	n.last = v
-	return i, v
+	return pair{i, v}
 }
 
 func (w *Writer) nameNumber(name string) uint32 {
@@ -183,9 +230,11 @@ func (w *Writer) WriteTo(out io.Writer) (int64, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	order := make([]uint32, len(w.labels))
-	for i := range order {
-		order[i] = uint32(i)
+	var order []uint32
+	for i, l := range w.labels {
+		if l.used {
+			order = append(order, uint32(i))
+		}
 	}
 	sort.Slice(order, func(a, b int) bool { return w.labels[order[a]].name < w.labels[order[b]].name })
 	f := newFrame(out, w.options.Compress)
@@ -206,15 +255,27 @@ func (w *Writer) WriteTo(out io.Writer) (int64, error) {
 
 // postingsWriter writes postings label by label, and gathers the dictionaries.
 type postingsWriter struct {
-	w                  *Writer
-	f                  *frame
-	at                 int    // length of the section
-	b                  []byte // to be put
-	names, text, group []byte
-	days               []byte
-	column             []uint32
-	raw                []byte
+	w            *Writer
+	f            *frame
+	at           int    // length of the section
+	b            []byte // to be put
+	text         []byte // of dictionaries, what follows stored
+	stored       []storedText
+	storedBytes  int
+	names, group []byte
+	days         []byte
+	column       []uint32
+	raw          []byte
 }
+
+// storedText is where text went.
+type storedText struct {
+	off  int64
+	size int
+}
+
+// putBytes is how much is collected before it is put or stored.
+const putBytes = 1 << 20
 
 func (p *postingsWriter) put() {
 	p.f.put(p.b)
@@ -222,66 +283,115 @@ func (p *postingsWriter) put() {
 	p.b = p.b[:0]
 }
 
-// label sorts the values of a label and lists their series.
-func (p *postingsWriter) label(i uint32) {
-	l := p.w.labels[i]
+// textLen returns the length of the text so far.
+func (p *postingsWriter) textLen() int { return p.storedBytes + len(p.text) }
+
+// sort numbers the values of a label that came as strings by their order, and
+// returns it.
+func (l *writerLabel) sort() (order []uint32) {
 	l.values = nil
-	byOrder := make([]uint32, len(l.list))
-	for k := range byOrder {
-		byOrder[k] = uint32(k)
+	order = make([]uint32, len(l.list))
+	for k := range order {
+		order[k] = uint32(k)
 	}
-	slices.SortFunc(byOrder, func(a, b uint32) int {
-		switch {
-		case l.list[a] < l.list[b]:
-			return -1
-		case l.list[a] > l.list[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(l.list[a], l.list[b]) })
 	l.rank = make([]uint32, len(l.list)+1)
-	for ordinal, number := range byOrder {
+	for ordinal, number := range order {
 		l.rank[number+1] = uint32(ordinal + 1)
 	}
-	ids, ends, presence := p.lists(i, l)
+	return order
+}
+
+// values returns the values that a label's series have, in order, each valid until
+// the next.
+func (w *Writer) values(i uint32, order []uint32) iter.Seq[string] {
+	l := w.labels[i]
+	return func(yield func(string) bool) {
+		for _, number := range order {
+			if !yield(l.list[number]) {
+				return
+			}
+		}
+		if w.options.Terms == nil {
+			return
+		}
+		number := 0
+		for value := range w.options.Terms.texts(i) {
+			if number++; l.rank != nil && l.rank[number] == 0 {
+				continue
+			}
+			if !yield(value) {
+				return
+			}
+		}
+		if err := w.options.Terms.err(); err != nil && w.err == nil {
+			w.err = fmt.Errorf("read terms: %w", err)
+		}
+	}
+}
+
+// label writes the values of a label and lists their series.
+func (p *postingsWriter) label(i uint32) {
+	l := p.w.labels[i]
+	var order []uint32
+	n := uint32(len(l.list))
+	if terms := p.w.options.Terms; terms != nil {
+		n = terms.count(i)
+	} else {
+		order = l.sort()
+	}
+	ids, ends, presence := p.lists(i, n)
 	if p.w.err != nil {
 		return
 	}
-	begin := len(p.text)
-	t, single := newTemplate(l.list), len(ids) == len(l.list)
-	previous := ""
-	from, total, post := uint32(0), uint32(0), uint64(0)
-	for k, number := range byOrder {
-		value := l.list[number]
+	begin := p.textLen()
+	values := p.w.values(i, order)
+	t, single := newTemplate(len(ends), values), len(ids) == len(ends)
+	var previous, packed []byte
+	k, from, post := 0, uint32(0), uint64(0)
+	for value := range values {
 		if t != nil {
-			packed, _ := t.encode(nil, value)
+			packed, _ = t.encode(packed[:0], value)
 			value = text(packed)
 		}
-		list := ids[from:ends[k]]
 		if k%groupSize == 0 {
-			previous, post = "", uint64(p.at+len(p.b))
-			if uint64(len(p.text)-begin) > math.MaxUint32 {
-				p.w.err = fmt.Errorf("write index: values of label %q take more than 4 GiB", l.name)
-				return
-			}
-			p.group = binary.LittleEndian.AppendUint32(p.group, uint32(len(p.text)-begin))
-			p.group = binary.LittleEndian.AppendUint32(p.group, total)
-			p.group = binary.LittleEndian.AppendUint64(p.group, post)
+			previous, post = previous[:0], uint64(p.at+len(p.b))
+			p.beginGroup(l, begin, from, post)
 		}
-		post = p.value(previous, value, list, post, t != nil, single)
-		previous = value
-		total += uint32(len(list))
+		post = p.value(text(previous), value, ids[from:ends[k]], post, t != nil, single)
+		previous = append(previous[:0], value...)
 		from = ends[k]
-		if len(p.b) > 1<<20 {
-			p.put()
-		}
+		k++
+	}
+	if p.w.err == nil && k != len(ends) {
+		p.w.err = fmt.Errorf("write index: got %d values of label %q, want %d", k, l.name, len(ends))
 	}
 	off := 0
 	if presence.Count() < int(p.w.n) {
 		p.b, off = bitmap.AppendSet(p.b, p.at, presence)
 	}
 	p.put()
-	p.name(l, []int{len(l.list), len(p.text) - begin, presence.Count(), off}, t, single)
+	p.name(l, []int{len(ends), p.textLen() - begin, presence.Count(), off}, t, single)
+}
+
+// beginGroup begins a group of values; total is how many series the values before
+// have. It is a good time to let go of what was collected.
+func (p *postingsWriter) beginGroup(l *writerLabel, begin int, total uint32, post uint64) {
+	at := p.textLen() - begin
+	if at > math.MaxUint32 && p.w.err == nil {
+		p.w.err = fmt.Errorf("write index: values of label %q take more than 4 GiB", l.name)
+	}
+	p.group = binary.LittleEndian.AppendUint32(p.group, uint32(at))
+	p.group = binary.LittleEndian.AppendUint32(p.group, total)
+	p.group = binary.LittleEndian.AppendUint64(p.group, post)
+	if len(p.b) > putBytes {
+		p.put()
+	}
+	if len(p.text) > putBytes && p.w.options.Scratch != nil {
+		p.stored = append(p.stored, storedText{p.w.store(p.text), len(p.text)})
+		p.storedBytes += len(p.text)
+		p.text = p.text[:0]
+	}
 }
 
 // name appends the entry of a label name.
@@ -328,19 +438,33 @@ func (p *postingsWriter) value(previous, value string, list []uint32, post uint6
 	return uint64(off)
 }
 
-// lists returns the series of the label by value, in order, where those of each
-// value end, and all of them.
-func (p *postingsWriter) lists(i uint32, l *writerLabel) (ids, ends []uint32, presence *bitmap.Set) {
-	counts := make([]uint32, len(l.list)+1)
+// lists returns the series of a label with n numbers by value, in order, where
+// those of each value end, and all of them. Of values that have none it makes the
+// label's rank free.
+func (p *postingsWriter) lists(i, n uint32) (ids, ends []uint32, presence *bitmap.Set) {
+	l := p.w.labels[i]
+	counts := make([]uint32, n+1)
 	var present bitmap.Builder
 	p.w.each(i, p, func(begin uint32, numbers []uint32) {
 		for k, number := range numbers {
 			if number != 0 {
-				counts[l.rank[number]]++
+				counts[l.ordinal(number)]++
 				present.Add(begin + uint32(k))
 			}
 		}
 	})
+	if slices.Contains(counts[1:], 0) { // rows used not all of the terms
+		l.rank = make([]uint32, n+1)
+		kept := uint32(0)
+		for number, count := range counts {
+			if count > 0 {
+				kept++
+				l.rank[number], counts[kept] = kept, count
+			}
+		}
+		counts = counts[:kept+1]
+		counts[0] = 0
+	}
 	sum := uint32(0)
 	for o, n := range counts { // where each begins
 		counts[o] = sum
@@ -350,13 +474,21 @@ func (p *postingsWriter) lists(i uint32, l *writerLabel) (ids, ends []uint32, pr
 	p.w.each(i, p, func(begin uint32, numbers []uint32) {
 		for k, number := range numbers {
 			if number != 0 {
-				o := l.rank[number]
+				o := l.ordinal(number)
 				ids[counts[o]] = begin + uint32(k)
 				counts[o]++
 			}
 		}
 	})
 	return ids, counts[1:], present.Set()
+}
+
+// ordinal returns the ordinal of a number.
+func (l *writerLabel) ordinal(number uint32) uint32 {
+	if l.rank == nil {
+		return number
+	}
+	return l.rank[number]
 }
 
 // writeDays appends the days' activity to the postings.
@@ -388,6 +520,12 @@ func (p *postingsWriter) sections(labels int) {
 		content []byte
 	}{{secNames, p.names}, {secText, p.text}, {secGroups, p.group}, {secDays, p.days}} {
 		p.f.begin(s.id)
+		if s.id == secText {
+			for _, t := range p.stored {
+				p.raw = p.w.stored(t.off, t.size, p.raw)
+				p.f.put(p.raw)
+			}
+		}
 		p.f.put(s.content)
 		p.f.end()
 	}

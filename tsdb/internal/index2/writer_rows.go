@@ -22,10 +22,11 @@ type writerRows struct {
 	first   uint32
 	n       int
 	columns []rowColumn
-	place   map[uint32]int // of a label in columns
-	metric  string
+	place   []int  // of a label in columns, from 1; 0 if it is not there
+	metric  uint32 // value
 	shapes  map[string]bool
 	key     []byte
+	raw     []byte
 }
 
 type rowColumn struct {
@@ -33,50 +34,62 @@ type rowColumn struct {
 	numbers []uint32 // up to the last row that has the label
 }
 
-// begin begins a row, in a new group if it is time.
-func (r *writerRows) begin(w *Writer, lset labels.Labels) {
-	metric := lset.Get(labels.MetricName)
+// add adds a row, in a new group if it is time.
+func (r *writerRows) add(w *Writer, row Row) {
+	metric := uint32(0)
+	r.key = r.key[:0]
+	for _, x := range row {
+		if w.labels[x.label].name == labels.MetricName {
+			metric = x.value
+		}
+		r.key = binary.LittleEndian.AppendUint32(r.key, x.label)
+	}
 	if r.n == 0 {
 		r.reset(w.n)
-		r.metric = string([]byte(metric))
+		r.metric = metric
 	}
-	r.key = r.key[:0]
-	lset.Range(func(l labels.Label) { r.key = appendText(r.key, l.Name) })
 	known := r.shapes[string(r.key)]
 	if r.n == maxRows || metric != r.metric && (r.n >= moreRows || r.n >= fewRows && !known) {
 		r.flush(w)
 		r.reset(w.n)
 		known = false
 	}
-	if metric != r.metric {
-		r.metric = string([]byte(metric))
-	}
+	r.metric = metric
 	if !known {
 		r.shapes[string(r.key)] = true
 	}
+	for _, x := range row {
+		r.set(x.label, x.value)
+	}
+	r.n++
 }
 
 func (r *writerRows) reset(first uint32) {
-	r.first, r.n, r.columns = first, 0, nil
-	r.place, r.shapes = map[uint32]int{}, map[string]bool{}
+	r.first, r.n, r.columns = first, 0, r.columns[:0]
+	clear(r.place)
+	r.shapes = map[string]bool{}
 }
 
 // set sets the value of a label in the row.
 func (r *writerRows) set(label, number uint32) {
-	i, ok := r.place[label]
-	if !ok {
-		i = len(r.columns)
-		r.place[label] = i
-		r.columns = append(r.columns, rowColumn{label: label})
+	if n := int(label) + 1 - len(r.place); n > 0 {
+		r.place = append(r.place, make([]int, n)...)
 	}
-	c := &r.columns[i]
+	if r.place[label] == 0 {
+		if n := len(r.columns); n < cap(r.columns) { // with the memory of a group before
+			r.columns = r.columns[:n+1]
+			r.columns[n].label, r.columns[n].numbers = label, r.columns[n].numbers[:0]
+		} else {
+			r.columns = append(r.columns, rowColumn{label: label})
+		}
+		r.place[label] = len(r.columns)
+	}
+	c := &r.columns[r.place[label]-1]
 	for len(c.numbers) < r.n {
 		c.numbers = append(c.numbers, 0)
 	}
 	c.numbers = append(c.numbers, number)
 }
-
-func (r *writerRows) end() { r.n++ }
 
 // flush hands the row group over to the writer.
 func (r *writerRows) flush(w *Writer) {
@@ -84,7 +97,7 @@ func (r *writerRows) flush(w *Writer) {
 		return
 	}
 	b := writerBlock{begin: r.first, end: r.first + uint32(r.n)}
-	var raw []byte
+	raw := r.raw[:0]
 	for i := range r.columns {
 		c := &r.columns[i]
 		for len(c.numbers) < r.n {
@@ -103,14 +116,34 @@ func (r *writerRows) flush(w *Writer) {
 		}
 		b.columns = append(b.columns, column)
 	}
-	r.n = 0
+	r.n, r.raw = 0, raw
 	w.blocks = append(w.blocks, b)
+	w.store(raw)
+}
+
+// store appends to Scratch, or to memory that stands for it.
+func (w *Writer) store(b []byte) (off int64) {
+	off = w.written
 	if w.options.Scratch == nil {
-		w.memory = append(w.memory, raw...)
-	} else if _, err := w.options.Scratch.WriteAt(raw, w.written); err != nil && w.err == nil {
-		w.err = fmt.Errorf("write row group to scratch: %w", err)
+		w.memory = append(w.memory, b...)
+	} else if _, err := w.options.Scratch.Write(b); err != nil && w.err == nil {
+		w.err = fmt.Errorf("write scratch of index: %w", err)
 	}
-	w.written += int64(len(raw))
+	w.written += int64(len(b))
+	return off
+}
+
+// stored reads back what was stored, into room if it is not in memory.
+func (w *Writer) stored(off int64, size int, room []byte) []byte {
+	if w.options.Scratch == nil {
+		return w.memory[off : off+int64(size)]
+	}
+	room = slices.Grow(room[:0], size)[:size]
+	if n, err := w.options.Scratch.ReadAt(room, off); n < size && w.err == nil {
+		w.err = fmt.Errorf("read scratch of index: %w", err)
+		clear(room)
+	}
+	return room
 }
 
 // numbers returns the value numbers of a column of a block, in p's memory.
@@ -124,16 +157,9 @@ func (w *Writer) numbers(b *writerBlock, c *writerColumn, p *postingsWriter) []u
 		return p.column
 	}
 	size := rows * c.width
-	raw := w.memory
-	if w.options.Scratch == nil {
-		raw = raw[c.off : c.off+int64(size)]
-	} else {
-		p.raw = slices.Grow(p.raw[:0], size)[:size]
-		raw = p.raw
-		if _, err := w.options.Scratch.ReadAt(raw, c.off); err != nil && w.err == nil {
-			w.err = fmt.Errorf("read row group from scratch: %w", err)
-			clear(raw)
-		}
+	raw := w.stored(c.off, size, p.raw)
+	if w.options.Scratch != nil {
+		p.raw = raw
 	}
 	for i := range p.column {
 		var x uint32
@@ -160,7 +186,7 @@ func (w *Writer) each(label uint32, p *postingsWriter, f func(begin uint32, numb
 // writeColumns writes the sections of row groups, columns and their data. order
 // lists the labels by name.
 func (w *Writer) writeColumns(f *frame, order []uint32) {
-	final := make([]uint32, len(order))
+	final := make([]uint32, len(w.labels))
 	for number, i := range order {
 		final[i] = uint32(number)
 	}
@@ -176,9 +202,10 @@ func (w *Writer) writeColumns(f *frame, order []uint32) {
 		for k := range b.columns {
 			c := &b.columns[k]
 			ordinals := w.numbers(b, c, p)
-			rank := w.labels[c.label].rank
-			for at, number := range ordinals {
-				ordinals[at] = rank[number]
+			if rank := w.labels[c.label].rank; rank != nil {
+				for at, number := range ordinals {
+					ordinals[at] = rank[number]
+				}
 			}
 			var how uint64
 			var base uint32
