@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/prometheus/prometheus/model/exemplar"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index2"
@@ -20,89 +19,64 @@ type Input struct {
 	Hidden map[uint32][]block.Interval
 }
 
-// Run writes what the inputs hold to w, series by series in label order. At
-// equal times the later input wins; hidden samples and samples outside
+// Run writes what the inputs hold to w, a new one, series by series in label order.
+// At equal times the later input wins; hidden samples and samples outside
 // [mint, maxt] are left out. Of blocks that no other input touches and nothing
 // hides the stored form may be copied, see part.Writer.Add.
+//
+// Series are told apart by numbers: memory holds four bytes for each distinct value
+// of a label of each input until w is committed, which is before an input closes.
 func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) error {
-	walks := make([]*walk, 0, len(inputs))
-	for _, in := range inputs {
-		idx, err := in.Part.Index()
-		if err != nil {
+	segments := make([]*index2.Segment, len(inputs))
+	for i, in := range inputs {
+		var err error
+		if segments[i], err = in.Part.Index(); err != nil {
 			return err
 		}
-		k := &walk{Input: in, series: idx.Len(), labels: idx.Materializer()}
-		if err := k.load(); err != nil {
-			return err
-		}
-		walks = append(walks, k)
 	}
-	for n := 0; ; n++ {
+	u, err := index2.NewUnion(segments)
+	if err != nil {
+		return err
+	}
+	w.UseTerms(u)
+	return run(ctx, w, u.Join(), inputs, mint, maxt)
+}
+
+func run(ctx context.Context, w *part.Writer, j *index2.Join, inputs []Input, mint, maxt int64) error {
+	m := &merging{w: w, inputs: inputs, mint: mint, maxt: maxt}
+	for n := 0; j.Next(); n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		group := lowest(walks)
-		if len(group) == 0 {
-			return nil
-		}
-		if err := writeSeries(w, group, mint, maxt); err != nil {
-			return fmt.Errorf("merge series %s: %w", group[0].lset, err)
-		}
-		for _, k := range group {
-			k.ord++
-			if err := k.load(); err != nil {
-				return err
-			}
+		if err := m.series(j.Row(), j.Places()); err != nil {
+			lset, _ := j.Labels() // for the message alone
+			return fmt.Errorf("merge series %s: %w", lset, err)
 		}
 	}
+	return j.Err()
 }
 
-// walk is where one input stands.
-type walk struct {
-	Input
-	series int
-	labels *index2.Materializer
-	ord    uint32
-	lset   labels.Labels
+// merging is a merge under way.
+type merging struct {
+	w          *part.Writer
+	inputs     []Input
+	mint, maxt int64
+	cursors    []block.Cursor
 }
 
-func (k *walk) done() bool { return int(k.ord) >= k.series }
-
-func (k *walk) load() (err error) {
-	if !k.done() {
-		k.lset, err = k.labels.Labels(k.ord)
-	}
-	return err
-}
-
-// lowest returns the inputs that stand at the lowest label set, in order.
-func lowest(walks []*walk) []*walk {
-	var group []*walk
-	for _, k := range walks {
-		if k.done() {
-			continue
-		}
-		c := -1
-		if len(group) > 0 {
-			c = labels.Compare(k.lset, group[0].lset)
-		}
-		switch {
-		case c < 0:
-			group = append(group[:0:0], k)
-		case c == 0:
-			group = append(group, k)
-		}
-	}
-	return group
-}
-
-func writeSeries(w *part.Writer, group []*walk, mint, maxt int64) error {
-	var cursors []block.Cursor
+// series writes one series.
+func (m *merging) series(row index2.Row, places []index2.Place) error {
+	m.cursors = m.cursors[:0]
 	var xs []exemplar.Exemplar
-	for _, k := range group {
-		hidden := k.Hidden[k.ord]
-		cursors = append(cursors, block.Hide(k.Part.Spans(k.ord, mint, maxt), hidden))
-		found, err := k.Part.Exemplars(k.ord, mint, maxt)
+	for _, at := range places {
+		in := &m.inputs[at.Input]
+		hidden := in.Hidden[at.Series]
+		c := in.Part.Spans(at.Series, m.mint, m.maxt)
+		if len(hidden) > 0 {
+			c = block.Hide(c, hidden)
+		}
+		m.cursors = append(m.cursors, c)
+		found, err := in.Part.Exemplars(at.Series, m.mint, m.maxt)
 		if err != nil {
 			return err
 		}
@@ -112,15 +86,14 @@ func writeSeries(w *part.Writer, group []*walk, mint, maxt int64) error {
 			}
 		}
 	}
-	lset := group[0].lset
-	if err := w.Add(lset, block.Merge(cursors)); err != nil {
+	if err := m.w.AddRow(row, block.Merge(m.cursors)); err != nil {
 		return err
 	}
 	if len(xs) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(xs, func(a, b exemplar.Exemplar) int { return cmp.Compare(a.Ts, b.Ts) })
-	return w.AddExemplars(lset, slices.CompactFunc(xs, exemplar.Exemplar.Equals))
+	return m.w.AddRowExemplars(row, slices.CompactFunc(xs, exemplar.Exemplar.Equals))
 }
 
 func inside(intervals []block.Interval, t int64) bool {

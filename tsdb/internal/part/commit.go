@@ -78,6 +78,9 @@ func (w *Writer) Abort() error {
 		w.err = errAborted
 	}
 	err := w.data.close()
+	if w.scratch != nil {
+		err = errors.Join(err, w.scratch.remove())
+	}
 	if w.exemplars != nil {
 		err = errors.Join(err, w.exemplars.file.close())
 	}

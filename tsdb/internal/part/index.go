@@ -189,6 +189,11 @@ func (w *Writer) commitIndex() error {
 	if err != nil {
 		return errors.Join(err, file.close())
 	}
+	if w.scratch != nil {
+		if err := w.scratch.remove(); err != nil {
+			return errors.Join(err, file.close())
+		}
+	}
 	w.meta.indexSize, w.meta.indexCRC = uint64(file.offset), uint64(out.crc)
 	w.meta.Bytes += uint64(file.offset)
 	return file.finish()

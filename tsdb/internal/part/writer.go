@@ -26,9 +26,9 @@ type WriterOptions struct {
 // ErrOrder is returned for samples of a series that do not ascend in time.
 var ErrOrder = errors.New("samples of a series out of order")
 
-// Writer writes a part. It keeps in memory the label sets, some hundred bytes for
-// 128 blocks, the blocks of one series and the headers of one group. It is for one goroutine. After an
-// error it is only good for Abort.
+// Writer writes a part. It keeps in memory the label sets, unless they come as
+// rows, some hundred bytes for 128 blocks, the blocks of one series and the headers
+// of one group. It is for one goroutine. After an error it is only good for Abort.
 type Writer struct {
 	fs   vfs.FS
 	dir  string
@@ -39,12 +39,13 @@ type Writer struct {
 	exemplars *exemplarWriter
 	groups    *groupWriter
 	series    index2.Writer
+	scratch   *scratch // of series, nil without terms
 
 	period    period
 	meta      meta
 	maxSample int64
-	last      labels.Labels // of the last series
-	lastFull  bool          // the last series has samples
+	last      seriesKey // of the last series
+	lastFull  bool      // the last series has samples
 	pending   pending
 	original  original // what pending is decoded from
 	lastTime  int64    // of the last sample of the series being added
@@ -70,6 +71,14 @@ func Create(fs vfs.FS, dir string, opts WriterOptions) (*Writer, error) {
 	return w, nil
 }
 
+// UseTerms has series come as rows of terms, through AddRow and AddRowExemplars
+// alone. It comes before anything else. The writer then holds no label sets; terms
+// must be good until Commit.
+func (w *Writer) UseTerms(terms index2.Terms) {
+	w.scratch = newScratch(w.fs, w.dir)
+	w.series.Use(index2.Options{Terms: terms, Scratch: w.scratch})
+}
+
 // Series returns the number of series so far.
 func (w *Writer) Series() int { return w.series.Len() }
 
@@ -85,12 +94,33 @@ func (w *Writer) Samples() uint64 { return w.meta.Samples }
 // there is of their series, are not encoded again but copied as they are stored.
 func (w *Writer) Add(lset labels.Labels, c block.Cursor) error {
 	if w.err == nil {
-		w.err = w.add(lset, c)
+		w.err = w.add(seriesKey{lset: lset}, c)
 	}
 	return w.err
 }
 
-func (w *Writer) add(lset labels.Labels, c block.Cursor) error {
+// AddRow is Add of the series with a row of the terms, which it does not keep.
+func (w *Writer) AddRow(row index2.Row, c block.Cursor) error {
+	if w.err == nil {
+		w.err = w.add(seriesKey{row: row}, c)
+	}
+	return w.err
+}
+
+// seriesKey is what a series is given by.
+type seriesKey struct {
+	lset labels.Labels
+	row  index2.Row // with terms
+}
+
+func (k seriesKey) String() string {
+	if k.row != nil {
+		return fmt.Sprintf("row %v", k.row)
+	}
+	return k.lset.String()
+}
+
+func (w *Writer) add(key seriesKey, c block.Cursor) error {
 	first := true
 	for c.Next() {
 		s := c.Span()
@@ -98,43 +128,60 @@ func (w *Writer) add(lset labels.Labels, c block.Cursor) error {
 			continue
 		}
 		if first {
-			if err := w.register(lset, true); err != nil {
+			if err := w.register(key, true); err != nil {
 				return err
 			}
 			first = false
 		}
 		if err := w.span(s); err != nil {
-			return fmt.Errorf("add samples of %s: %w", lset, err)
+			return fmt.Errorf("add samples of %s: %w", key, err)
 		}
 	}
 	if err := c.Err(); err != nil {
-		return fmt.Errorf("read samples of %s: %w", lset, err)
+		return fmt.Errorf("read samples of %s: %w", key, err)
 	}
 	if first {
 		return w.data.err
 	}
 	if err := w.cut(); err != nil {
-		return fmt.Errorf("add samples of %s: %w", lset, err)
+		return fmt.Errorf("add samples of %s: %w", key, err)
 	}
 	return w.data.err
 }
 
-// register makes lset the last series, unless it is already.
-func (w *Writer) register(lset labels.Labels, full bool) error {
-	if w.series.Len() > 0 && labels.Equal(lset, w.last) {
+// register makes key the last series, unless it is already.
+func (w *Writer) register(key seriesKey, full bool) error {
+	if w.isLast(key) {
 		if full && w.lastFull {
-			return fmt.Errorf("add series %s twice: %w", lset, index2.ErrOrder)
+			return fmt.Errorf("add series %s twice: %w", key, index2.ErrOrder)
 		}
 	} else {
-		if _, err := w.series.Add(lset); err != nil {
+		var err error
+		if w.scratch != nil {
+			_, err = w.series.AddRow(key.row)
+			w.last.row = append(w.last.row[:0], key.row...)
+		} else {
+			_, err = w.series.Add(key.lset)
+			w.last.lset = key.lset.Copy()
+		}
+		if err != nil {
 			return err
 		}
-		w.last = lset.Copy()
 		w.lastFull = false
 	}
 	w.lastFull = w.lastFull || full
 	w.lastTime = math.MinInt64
 	return nil
+}
+
+func (w *Writer) isLast(key seriesKey) bool {
+	switch {
+	case w.series.Len() == 0:
+		return false
+	case w.scratch != nil:
+		return key.row.Equal(w.last.row)
+	}
+	return labels.Equal(key.lset, w.last.lset)
 }
 
 // span takes up the samples of s, cutting blocks as they fill.
@@ -260,15 +307,23 @@ func (w *Writer) wrote(h *b1.Header) {
 // Their times must lie inside the period of the part.
 func (w *Writer) AddExemplars(lset labels.Labels, list []exemplar.Exemplar) error {
 	if w.err == nil && len(list) > 0 {
-		w.err = w.addExemplars(lset, list)
+		w.err = w.addExemplars(seriesKey{lset: lset}, list)
 	}
 	return w.err
 }
 
-func (w *Writer) addExemplars(lset labels.Labels, list []exemplar.Exemplar) error {
+// AddRowExemplars is AddExemplars of the series with a row.
+func (w *Writer) AddRowExemplars(row index2.Row, list []exemplar.Exemplar) error {
+	if w.err == nil && len(list) > 0 {
+		w.err = w.addExemplars(seriesKey{row: row}, list)
+	}
+	return w.err
+}
+
+func (w *Writer) addExemplars(key seriesKey, list []exemplar.Exemplar) error {
 	for _, e := range list {
 		if err := w.period.check(e.Ts); err != nil {
-			return fmt.Errorf("add exemplars of %s: %w", lset, err)
+			return fmt.Errorf("add exemplars of %s: %w", key, err)
 		}
 		w.meta.MinT, w.meta.MaxT = min(w.meta.MinT, e.Ts), max(w.meta.MaxT, e.Ts)
 	}
@@ -279,7 +334,7 @@ func (w *Writer) addExemplars(lset labels.Labels, list []exemplar.Exemplar) erro
 		}
 		w.exemplars = newExemplarWriter(file)
 	}
-	if err := w.register(lset, false); err != nil {
+	if err := w.register(key, false); err != nil {
 		return err
 	}
 	w.meta.Exemplars += uint64(len(list))
