@@ -207,6 +207,7 @@ func (db *DB) writeGeneration(ctx context.Context, g *head.Generation, seqMin, s
 			return made, err
 		}
 		p, err := db.writePart(day*dayMs, part.WriterOptions{}, func(w *part.Writer) error {
+			w.UseTerms(contents.Terms())
 			return contents.Each(day*dayMs, (day+1)*dayMs-1, func(e *head.Entry) error { return addEntry(w, e) })
 		}, seqMin, seqMax)
 		if err != nil {
@@ -221,12 +222,12 @@ func (db *DB) writeGeneration(ctx context.Context, g *head.Generation, seqMin, s
 
 func addEntry(w *part.Writer, e *head.Entry) error {
 	if e.Samples != nil {
-		if err := w.Add(e.Labels, e.Samples); err != nil {
+		if err := w.AddRow(e.Row, e.Samples); err != nil {
 			return err
 		}
 	}
 	if len(e.Exemplars) > 0 {
-		return w.AddExemplars(e.Labels, e.Exemplars)
+		return w.AddRowExemplars(e.Row, e.Exemplars)
 	}
 	return nil
 }

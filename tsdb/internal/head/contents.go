@@ -6,18 +6,20 @@ import (
 	"slices"
 
 	"github.com/prometheus/prometheus/model/exemplar"
-	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/tail"
 )
 
 // Contents are all series of a sealed generation in label order, four bytes for
-// each. They are valid until the generation is dropped.
+// each and eight for each value of a label. They are valid until the generation is
+// dropped.
 type Contents struct {
 	generation *Generation
 	catalog    *catalog
+	rows       *index2.HeadRows
 	order      []uint32 // ordinals
 }
 
@@ -30,7 +32,8 @@ func (h *Head) Contents(g *Generation) *Contents {
 			found.Add(ordinal)
 		}
 	}
-	c.order = c.catalog.index.LabelOrder(found.Set())
+	c.rows = c.catalog.index.Rows(found.Set())
+	c.order = c.rows.Order()
 	return c
 }
 
@@ -45,6 +48,9 @@ func (c *Contents) record(ordinal uint32) (*record, uint32, *holdings) {
 	r, number := s.find(ref.Slot())
 	return r, number, s
 }
+
+// Terms returns what the rows of entries are made of.
+func (c *Contents) Terms() index2.Terms { return c.rows }
 
 // Periods returns the periods of the given length, counted from time 0, that
 // samples or exemplars lie in, ascending.
@@ -81,7 +87,8 @@ func addPeriods(seen map[int64]struct{}, s *block.Span, length int64) {
 // Entry is one series of a sealed generation; its samples are read before the
 // next one comes.
 type Entry struct {
-	Labels    labels.Labels
+	Row       index2.Row
+	ordinal   uint32
 	Samples   block.Cursor        // nil if there are none
 	Exemplars []exemplar.Exemplar // by time, without duplicates
 }
@@ -90,7 +97,6 @@ type Entry struct {
 // until it returns an error. Entries have samples or exemplars; the samples may
 // be none after all.
 func (c *Contents) Each(mint, maxt int64, fn func(e *Entry) error) error {
-	b := labels.NewScratchBuilder(16)
 	var floats tail.Cursor
 	var snap snapshot
 	var e Entry
@@ -107,7 +113,8 @@ func (c *Contents) Each(mint, maxt int64, fn func(e *Entry) error) error {
 		if e.Samples == nil && len(e.Exemplars) == 0 {
 			continue
 		}
-		e.Labels = c.catalog.labels(ordinal, &b)
+		e.ordinal = ordinal
+		e.Row = c.rows.Append(e.Row[:0], ordinal)
 		if err := fn(&e); err != nil {
 			return err
 		}

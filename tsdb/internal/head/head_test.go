@@ -500,8 +500,10 @@ func TestConcurrentWritersKeepSequence(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []uint64{1, seq}, []uint64{lo, hi})
 	got := map[key]float64{}
-	err := h.Contents(g).Each(0, 10, func(e *Entry) error {
-		i, err := strconv.Atoi(e.Labels.Get("i"))
+	contents := h.Contents(g)
+	b := labels.NewScratchBuilder(1)
+	err := contents.Each(0, 10, func(e *Entry) error {
+		i, err := strconv.Atoi(contents.catalog.labels(e.ordinal, &b).Get("i"))
 		for e.Samples.Next() {
 			for k := range e.Samples.Span().Count {
 				got[key{i, e.Samples.Span().Time(k)}] = e.Samples.Span().Float(k)

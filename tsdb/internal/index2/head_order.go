@@ -2,20 +2,75 @@ package index2
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
 )
 
 // LabelOrder returns the given series of the head in the order of
-// labels.Compare, as a Writer wants them. Strings are compared once per distinct
-// value, series by numbers.
-func (h *Head) LabelOrder(series *bitmap.Set) []uint32 {
-	ranks := h.ranks()
-	out := series.AppendTo(make([]uint32, 0, series.Count()))
-	slices.SortFunc(out, func(a, b uint32) int { return h.compare(ranks, a, b) })
+// labels.Compare. Strings are compared once per distinct value, series by numbers.
+func (h *Head) LabelOrder(series *bitmap.Set) []uint32 { return h.Rows(series).order }
+
+// HeadRows are series of a head in label order, as rows of numbers that a Writer
+// takes. It holds four bytes a series and eight for each distinct value of the
+// head. It is for one goroutine.
+type HeadRows struct {
+	h     *Head
+	ranks []labelRanks // by id of the label
+	ids   []uint32     // of labels, by name
+	order []uint32     // ordinals
+}
+
+// Rows returns the rows of some series.
+func (h *Head) Rows(series *bitmap.Set) *HeadRows {
+	r := &HeadRows{h: h, ranks: h.ranks()}
+	r.ids = make([]uint32, len(r.ranks))
+	for id, label := range r.ranks {
+		r.ids[label.name] = uint32(id)
+	}
+	r.order = series.AppendTo(make([]uint32, 0, series.Count()))
+	slices.SortFunc(r.order, func(a, b uint32) int { return h.compare(r.ranks, a, b) })
+	return r
+}
+
+// Order returns the ordinals of the series in label order; it is not to be changed.
+func (r *HeadRows) Order() []uint32 { return r.order }
+
+// Append appends the row of a series.
+func (r *HeadRows) Append(dst Row, series uint32) Row {
+	where := *r.h.location.at(series)
+	b := *r.h.blocks.at(where >> rowBits)
+	for i, id := range b.labels {
+		ranks := &r.ranks[id]
+		dst = append(dst, pair{ranks.name, ranks.values[b.columns[i].Load().at(where&rowMask)] + 1})
+	}
+	return dst
+}
+
+func (r *HeadRows) labelNames() []string {
+	out := make([]string, len(r.ids))
+	for i, id := range r.ids {
+		out[i] = (*r.h.labels.at(id)).name
+	}
 	return out
+}
+
+func (r *HeadRows) count(label uint32) uint32 { return uint32(len(r.ranks[r.ids[label]].order)) }
+func (r *HeadRows) err() error                { return nil }
+
+func (r *HeadRows) texts(label uint32) iter.Seq[string] {
+	id := r.ids[label]
+	l := *r.h.labels.at(id)
+	return func(yield func(string) bool) {
+		for _, o := range r.ranks[id].order {
+			if !yield(r.h.arena.at(l.values.at(o).text)) {
+				return
+			}
+		}
+	}
 }
 
 // labelRanks are the places of a label's name among names and of its values
@@ -23,6 +78,7 @@ func (h *Head) LabelOrder(series *bitmap.Set) []uint32 {
 type labelRanks struct {
 	name   uint32
 	values []uint32 // by ordinal
+	order  []uint32 // ordinals less one, by rank
 }
 
 func (h *Head) ranks() []labelRanks {
@@ -30,7 +86,7 @@ func (h *Head) ranks() []labelRanks {
 	byName := make([]uint32, len(out))
 	for id := range out {
 		byName[id] = uint32(id)
-		out[id].values = h.valueRanks(*h.labels.at(uint32(id)))
+		out[id].values, out[id].order = h.valueRanks(*h.labels.at(uint32(id)))
 	}
 	sort.Slice(byName, func(i, k int) bool {
 		return (*h.labels.at(byName[i])).name < (*h.labels.at(byName[k])).name
@@ -41,22 +97,20 @@ func (h *Head) ranks() []labelRanks {
 	return out
 }
 
-func (h *Head) valueRanks(l *headLabel) []uint32 {
+func (h *Head) valueRanks(l *headLabel) (ranks, order []uint32) {
 	n := l.count.Load()
-	type value struct {
-		text    string
-		ordinal uint32
+	order = make([]uint32, n)
+	for o := range order {
+		order[o] = uint32(o)
 	}
-	list := make([]value, n)
-	for o := range n {
-		list[o] = value{h.arena.at(l.values.at(o).text), o + 1}
+	slices.SortFunc(order, func(a, b uint32) int {
+		return strings.Compare(h.arena.at(l.values.at(a).text), h.arena.at(l.values.at(b).text))
+	})
+	ranks = make([]uint32, n+1)
+	for rank, o := range order {
+		ranks[o+1] = uint32(rank)
 	}
-	slices.SortFunc(list, func(a, b value) int { return cmp.Compare(a.text, b.text) })
-	ranks := make([]uint32, n+1)
-	for rank, v := range list {
-		ranks[v.ordinal] = uint32(rank)
-	}
-	return ranks
+	return ranks, order
 }
 
 func (h *Head) compare(ranks []labelRanks, a, b uint32) int {

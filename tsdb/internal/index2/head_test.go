@@ -1,6 +1,7 @@
 package index2
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -106,6 +107,18 @@ func TestHeadIsWrittenInLabelOrder(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, len(sets), w.Len())
+	var want, got bytes.Buffer
+	_, err := w.WriteTo(&want)
+	require.NoError(t, err)
+	rows := h.Rows(v.All())
+	w = NewWriter(Options{Terms: rows})
+	for _, id := range rows.Order() {
+		_, err := w.AddRow(rows.Append(nil, id))
+		require.NoError(t, err)
+	}
+	_, err = w.WriteTo(&got)
+	require.NoError(t, err)
+	require.Equal(t, want.Bytes(), got.Bytes())
 	require.Equal(t, []uint32{7}, h.LabelOrder(bitmap.Range(7, 8)))
 }
 
