@@ -108,7 +108,7 @@ func (db *DB) mergePlanned(ctx context.Context, force bool) (errs []error, again
 }
 
 // mergePolicy keeps parts short beside the retention, which drops them whole, and
-// merges small beside the memory: one holds the labels of all its series.
+// merges small beside the memory: one holds numbers of the labels of all its series.
 func (db *DB) mergePolicy(now time.Time, force bool) merge.Policy {
 	p := merge.Policy{Today: dayOf(now.UnixMilli()), MaxDays: 31, MaxSeries: uint64(db.opts.MemoryBudget / mergeSeriesBytes), Force: force}
 	if db.opts.Retention > 0 {
@@ -121,7 +121,7 @@ func (db *DB) mergePolicy(now time.Time, force bool) merge.Policy {
 }
 
 // mergeSeriesBytes is what a merge is allowed to take for a series.
-const mergeSeriesBytes = 256
+const mergeSeriesBytes = 64
 
 // beginMerge takes the lock of merges, which done gives back, and makes a
 // context that ends with the store too, so that closing need not wait.

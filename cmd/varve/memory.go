@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	goruntime "runtime/metrics"
 	"strconv"
 	"strings"
 )
@@ -66,4 +67,41 @@ func limitMemory(budget int64) {
 // heapLimit is what of a process' memory is left to the garbage collected heap.
 func heapLimit(all, budget int64) int64 {
 	return max(all/10*9-budget, all/4)
+}
+
+// spareMemory is how much of the heap may lie idle after a job without it being
+// worth a collection to give it back.
+const spareMemory = 64 << 20
+
+// giveBack returns memory to the system that a large job used and that nobody does
+// any more. The runtime alone would take minutes, and keep as much as the job's
+// garbage allows.
+func giveBack() {
+	if idleHeap() > spareMemory {
+		debug.FreeOSMemory()
+	}
+}
+
+// idleHeap returns the bytes of the heap that were not in use when garbage was
+// last collected, but had not been returned either.
+func idleHeap() int64 {
+	samples := []goruntime.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+		{Name: "/gc/heap/live:bytes"},
+	}
+	goruntime.Read(samples)
+	held := int64(0)
+	for i, s := range samples {
+		if s.Value.Kind() != goruntime.KindUint64 {
+			return 0
+		}
+		if n := int64(s.Value.Uint64()); i < 3 {
+			held += n
+		} else {
+			held -= n
+		}
+	}
+	return held
 }

@@ -104,11 +104,13 @@ func events(logger *slog.Logger, m *metrics) *tsdb.Events {
 		Flushed: func(i tsdb.FlushInfo) {
 			m.flushes.Inc()
 			m.flushSeconds.Add(i.Took.Seconds())
+			giveBack()
 			logger.Info("Wrote samples out", "parts", i.Parts, "samples", i.Samples, "bytes", i.Bytes, "took", i.Took)
 		},
 		Merged: func(i tsdb.MergeInfo) {
 			m.merges.Inc()
 			m.mergeSeconds.Add(i.Took.Seconds())
+			giveBack()
 			logger.Info("Merged parts", "inputs", i.Inputs, "samples", i.Samples, "bytes", i.Bytes, "took", i.Took)
 		},
 		Retired: func(i tsdb.RetireInfo) {

@@ -3,6 +3,7 @@ package part
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path"
 
 	"github.com/varvedb/varve/tsdb/internal/vfs"
@@ -47,7 +48,11 @@ func (s *scratch) ReadAt(b []byte, off int64) (int, error) {
 	if s.file != nil {
 		return s.file.ReadAt(b, off)
 	}
-	return copy(b, s.memory[off:]), nil
+	n := copy(b, s.memory[min(off, int64(len(s.memory))):])
+	if n < len(b) {
+		return n, io.ErrUnexpectedEOF
+	}
+	return n, nil
 }
 
 // remove removes the file.
