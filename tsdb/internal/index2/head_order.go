@@ -2,7 +2,9 @@ package index2
 
 import (
 	"cmp"
+	"encoding/binary"
 	"iter"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -32,8 +34,85 @@ func (h *Head) Rows(series *bitmap.Set) *HeadRows {
 		r.ids[label.name] = uint32(id)
 	}
 	r.order = series.AppendTo(make([]uint32, 0, series.Count()))
-	slices.SortFunc(r.order, func(a, b uint32) int { return h.compare(r.ranks, a, b) })
+	r.sort()
 	return r
+}
+
+// keyed is what sorts by a key first.
+type keyed struct {
+	key uint64
+	id  uint32
+}
+
+// sort sorts the series. Most differ in a key of what their first labels are, so
+// that few are looked up in the head again.
+func (r *HeadRows) sort() {
+	places := r.places()
+	list := make([]keyed, len(r.order))
+	var row Row
+	for i, id := range r.order {
+		row = r.Append(row[:0], id)
+		list[i] = keyed{places.key(row), id}
+	}
+	slices.SortFunc(list, func(a, b keyed) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return r.h.compare(r.ranks, a.id, b.id)
+	})
+	for i, x := range list {
+		r.order[i] = x.id
+	}
+}
+
+// places say how a row becomes a number whose order is that of rows as far as it
+// goes: what stands in each place has as many bits as the rows need there.
+type places struct {
+	base  []uint64 // by label, what its value 1 counts from
+	least []uint64 // by place
+	bits  []uint
+}
+
+func (r *HeadRows) places() places {
+	p := places{base: make([]uint64, len(r.ids))}
+	sum := uint64(0)
+	for label := range r.ids {
+		p.base[label] = sum
+		sum += uint64(r.count(uint32(label)))
+	}
+	var most []uint64
+	var row Row
+	for _, id := range r.order {
+		row = r.Append(row[:0], id)
+		for i, x := range row {
+			n := p.base[x.label] + uint64(x.value)
+			if i == len(most) {
+				most, p.least = append(most, n), append(p.least, n)
+			}
+			most[i], p.least[i] = max(most[i], n), min(p.least[i], n)
+		}
+	}
+	for i := range most {
+		p.bits = append(p.bits, uint(bits.Len64(most[i]-p.least[i]+1)))
+	}
+	return p
+}
+
+// key returns the number; 0 stands in the places behind a row's end.
+func (p *places) key(row Row) uint64 {
+	key, room := uint64(0), uint(64)
+	for i, width := range p.bits {
+		n := uint64(0)
+		if i < len(row) {
+			n = p.base[row[i].label] + uint64(row[i].value) - p.least[i] + 1
+		}
+		if width >= room {
+			return key | n>>(width-room)
+		}
+		room -= width
+		key |= n << room
+	}
+	return key
 }
 
 // Order returns the ordinals of the series in label order; it is not to be changed.
@@ -99,18 +178,33 @@ func (h *Head) ranks() []labelRanks {
 
 func (h *Head) valueRanks(l *headLabel) (ranks, order []uint32) {
 	n := l.count.Load()
-	order = make([]uint32, n)
-	for o := range order {
-		order[o] = uint32(o)
+	list := make([]keyed, n)
+	for o := range n {
+		list[o] = keyed{prefixKey(h.arena.at(l.values.at(o).text)), o}
 	}
-	slices.SortFunc(order, func(a, b uint32) int {
-		return strings.Compare(h.arena.at(l.values.at(a).text), h.arena.at(l.values.at(b).text))
+	slices.SortFunc(list, func(a, b keyed) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return strings.Compare(h.arena.at(l.values.at(a.id).text), h.arena.at(l.values.at(b.id).text))
 	})
+	order = make([]uint32, n)
+	for rank, x := range list {
+		order[rank] = x.id
+	}
 	ranks = make([]uint32, n+1)
 	for rank, o := range order {
 		ranks[o+1] = uint32(rank)
 	}
 	return ranks, order
+}
+
+// prefixKey returns the first eight bytes, in whose order strings are as far as it
+// goes.
+func prefixKey(s string) uint64 {
+	var b [8]byte
+	copy(b[:], s)
+	return binary.BigEndian.Uint64(b[:])
 }
 
 func (h *Head) compare(ranks []labelRanks, a, b uint32) int {
