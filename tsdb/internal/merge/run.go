@@ -44,6 +44,13 @@ func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) 
 
 func run(ctx context.Context, w *part.Writer, j *index2.Join, inputs []Input, mint, maxt int64) error {
 	m := &merging{w: w, inputs: inputs, mint: mint, maxt: maxt}
+	for _, in := range inputs {
+		walk, err := in.Part.Walk(mint, maxt)
+		if err != nil {
+			return err
+		}
+		m.walks = append(m.walks, walk)
+	}
 	for n := 0; j.Next(); n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -60,6 +67,7 @@ func run(ctx context.Context, w *part.Writer, j *index2.Join, inputs []Input, mi
 type merging struct {
 	w          *part.Writer
 	inputs     []Input
+	walks      []*part.Walk // of the inputs
 	mint, maxt int64
 	cursors    []block.Cursor
 }
@@ -71,7 +79,7 @@ func (m *merging) series(row index2.Row, places []index2.Place) error {
 	for _, at := range places {
 		in := &m.inputs[at.Input]
 		hidden := in.Hidden[at.Series]
-		c := in.Part.Spans(at.Series, m.mint, m.maxt)
+		c := m.walks[at.Input].Spans(at.Series)
 		if len(hidden) > 0 {
 			c = block.Hide(c, hidden)
 		}

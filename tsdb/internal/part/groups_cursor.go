@@ -18,6 +18,7 @@ type groupCursor struct {
 
 	group, groupEnd int        // the next one and the end
 	page            *groupPage // of the rows
+	opened          int        // of which group it is
 	row, rowEnd     int
 	r               *reader // nil before the first block and at the end
 	span            block.Span
@@ -28,6 +29,29 @@ func (g *groups) cursor(series uint32, mint, maxt int64, how reading) block.Curs
 	c := &groupCursor{g: g, series: series, mint: mint, maxt: maxt, how: how}
 	c.group, c.groupEnd = g.of(series)
 	return c
+}
+
+// reset makes c one of another series that reads once, see reading.walk.
+func (c *groupCursor) reset(g *groups, series uint32, mint, maxt int64) {
+	if c.r != nil {
+		c.r.release()
+	}
+	page, opened := c.page, c.opened
+	*c = groupCursor{g: g, series: series, mint: mint, maxt: maxt, how: reading{lazy: true, walk: true}, page: page, opened: opened}
+	c.group, c.groupEnd = g.of(series)
+}
+
+// open makes page that of a group.
+func (c *groupCursor) open(group int) (err error) {
+	if !c.how.walk {
+		c.page, err = c.g.page(group)
+		return err
+	}
+	if c.page == nil || c.opened != group {
+		c.page, err = c.g.readPage(group)
+		c.opened = group
+	}
+	return err
 }
 
 func (c *groupCursor) Span() *block.Span { return &c.span }
@@ -76,7 +100,7 @@ func (c *groupCursor) nextGroup() bool {
 		if c.how.rest && c.g.p.damages.has(c.group, -1) {
 			continue
 		}
-		if c.page, c.err = c.g.page(c.group); c.err != nil {
+		if c.err = c.open(c.group); c.err != nil {
 			c.g.noteGroup(c.group, c.err)
 			return false
 		}

@@ -158,6 +158,7 @@ func (p *Part) Spans(series uint32, mint, maxt int64) block.Cursor {
 type reading struct {
 	lazy bool // values are loaded on demand
 	rest bool // damaged blocks that are known are left out
+	walk bool // series come in order, each once: pages are not kept for others
 }
 
 func (p *Part) cursor(series uint32, mint, maxt int64, how reading) block.Cursor {
@@ -169,6 +170,35 @@ func (p *Part) cursor(series uint32, mint, maxt int64, how reading) block.Cursor
 		return failed{err}
 	}
 	return l.samples.cursor(series, mint, maxt, how)
+}
+
+// Walk reads many series of a part in ascending order, for one goroutine. It holds
+// one page, and leaves those that the part keeps for queries alone.
+type Walk struct {
+	p          *Part
+	groups     *groups // nil for format 1
+	cursor     groupCursor
+	mint, maxt int64
+}
+
+// Walk begins to read what lies inside [mint, maxt].
+func (p *Part) Walk(mint, maxt int64) (*Walk, error) {
+	l, err := p.load()
+	if err != nil {
+		return nil, err
+	}
+	w := &Walk{p: p, mint: mint, maxt: maxt}
+	w.groups, _ = l.samples.(*groups)
+	return w, nil
+}
+
+// Spans is Part.Spans; the cursor is good until the next call.
+func (w *Walk) Spans(series uint32) block.Cursor {
+	if w.groups == nil || uint64(series) >= w.p.meta.Series {
+		return w.p.Spans(series, w.mint, w.maxt)
+	}
+	w.cursor.reset(w.groups, series, w.mint, w.maxt)
+	return &w.cursor
 }
 
 // failed is a cursor that could not be made.
