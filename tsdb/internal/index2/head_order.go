@@ -140,11 +140,14 @@ func (r *HeadRows) labelNames() []string {
 func (r *HeadRows) count(label uint32) uint32 { return uint32(len(r.ranks[r.ids[label]].order)) }
 func (r *HeadRows) err() error                { return nil }
 
-func (r *HeadRows) texts(label uint32) iter.Seq[string] {
+func (r *HeadRows) texts(label uint32, used []uint32) iter.Seq[string] {
 	id := r.ids[label]
 	l := *r.h.labels.at(id)
 	return func(yield func(string) bool) {
-		for _, o := range r.ranks[id].order {
+		for rank, o := range r.ranks[id].order {
+			if used != nil && used[rank+1] == 0 {
+				continue
+			}
 			if !yield(r.h.arena.at(l.values.at(o).text)) {
 				return
 			}

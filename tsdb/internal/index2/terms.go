@@ -15,9 +15,10 @@ type Terms interface {
 	labelNames() []string
 	// count returns how many values a label has.
 	count(label uint32) uint32
-	// texts returns the values of a label in order, each valid until the next.
-	// Iteration stops early at damage, which err then returns.
-	texts(label uint32) iter.Seq[string]
+	// texts returns the values of a label in order, each valid until the next, but
+	// those whose number has a 0 in used, if that is not nil. Iteration stops early
+	// at damage, which err then returns.
+	texts(label uint32, used []uint32) iter.Seq[string]
 	err() error
 }
 

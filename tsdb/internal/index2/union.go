@@ -105,7 +105,7 @@ func (u *Union) count(label uint32) uint32 { return u.counts[label] }
 func (u *Union) err() error                { return u.failed }
 
 // texts walks the dictionaries side by side again, by their numbers.
-func (u *Union) texts(label uint32) iter.Seq[string] {
+func (u *Union) texts(label uint32, used []uint32) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		all := heap[*valueReader]{less: func(a, b *valueReader) bool { return a.number() < b.number() }}
 		for i := range u.inputs {
@@ -123,7 +123,7 @@ func (u *Union) texts(label uint32) iter.Seq[string] {
 			v := all.list[0]
 			if number := v.number(); number != last {
 				last = number
-				if !yield(v.value()) {
+				if (used == nil || used[number] != 0) && !yield(v.value()) {
 					return
 				}
 			}

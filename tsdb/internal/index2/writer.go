@@ -315,11 +315,7 @@ func (w *Writer) values(i uint32, order []uint32) iter.Seq[string] {
 		if w.options.Terms == nil {
 			return
 		}
-		number := 0
-		for value := range w.options.Terms.texts(i) {
-			if number++; l.rank != nil && l.rank[number] == 0 {
-				continue
-			}
+		for value := range w.options.Terms.texts(i, l.rank) {
 			if !yield(value) {
 				return
 			}
