@@ -449,6 +449,9 @@ func (p *postingsWriter) lists(i, n uint32) (ids, ends []uint32, presence *bitma
 			}
 		}
 	})
+	if p.w.err != nil { // what was counted is not what will be listed
+		return nil, nil, nil
+	}
 	if slices.Contains(counts[1:], 0) { // rows used not all of the terms
 		l.rank = make([]uint32, n+1)
 		kept := uint32(0)

@@ -19,6 +19,7 @@ const (
 type scratch struct {
 	fs     vfs.FS
 	name   string
+	limit  int // of memory
 	memory []byte
 	file   vfs.File
 }
@@ -26,7 +27,7 @@ type scratch struct {
 // Write implements io.Writer.
 func (s *scratch) Write(b []byte) (int, error) {
 	if s.file == nil {
-		if len(s.memory)+len(b) <= scratchBytes {
+		if len(s.memory)+len(b) <= s.limit {
 			s.memory = append(s.memory, b...)
 			return len(b), nil
 		}
@@ -69,5 +70,5 @@ func (s *scratch) remove() error {
 }
 
 func newScratch(fs vfs.FS, dir string) *scratch {
-	return &scratch{fs: fs, name: path.Join(dir, scratchFile)}
+	return &scratch{fs: fs, name: path.Join(dir, scratchFile), limit: scratchBytes}
 }
