@@ -65,20 +65,14 @@ func newCacheTable(slots int) *cacheTable { return &cacheTable{slots: make([]cac
 // get returns the series of k, or 0.
 func (c *cache) get(k key) tsdb.Series {
 	s := &c.shards[k.a%cacheShards]
-	if slot := s.young.Load().slot(k); slot != nil {
-		if series := slot.series.Load(); series != 0 {
-			return tsdb.Series(series)
-		}
+	if series := s.young.Load().find(k); series != 0 {
+		return series
 	}
 	return c.getOld(s, k)
 }
 
 func (c *cache) getOld(s *cacheShard, k key) tsdb.Series {
-	slot := s.old.Load().slot(k)
-	if slot == nil {
-		return 0
-	}
-	series := tsdb.Series(slot.series.Load())
+	series := s.old.Load().find(k)
 	if series != 0 {
 		c.put(k, series)
 	}
@@ -131,7 +125,23 @@ func (s *cacheShard) makeRoom(maxSlots int) *cacheTable {
 	return t
 }
 
-// slot returns the slot of k, or the empty one where it would go.
+// find returns the series of k, or 0. Each slot is looked at once: one that is
+// empty may be another key's the next moment.
+func (t *cacheTable) find(k key) tsdb.Series {
+	for i := t.first(k); ; {
+		s := &t.slots[i]
+		series := s.series.Load()
+		if series == 0 || s.a.Load() == k.a && s.b.Load() == k.b {
+			return tsdb.Series(series)
+		}
+		if i++; i == len(t.slots) {
+			i = 0
+		}
+	}
+}
+
+// slot returns the slot of k, or the empty one where it would go; for writers,
+// who hold the lock of the shard or have the table for themselves.
 func (t *cacheTable) slot(k key) *cacheSlot {
 	for i := t.first(k); ; {
 		s := &t.slots[i]
