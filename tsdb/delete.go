@@ -163,16 +163,13 @@ func (db *DB) CleanTombstones(ctx context.Context) error {
 	}
 	ctx, done := db.beginMerge(ctx)
 	defer done()
-	s, err := db.reading()
+	s, err := db.readingParts(func(p partView) bool { return len(p.hidden) > 0 })
 	if err != nil {
 		return err
 	}
 	defer s.refs.release()
 	var errs []error
 	for _, p := range s.parts {
-		if len(p.hidden) == 0 {
-			continue
-		}
 		if err := db.mergeParts(ctx, s, []partView{p}); err != nil {
 			errs = append(errs, fmt.Errorf("clean tombstones: %w", err))
 			if !errors.Is(err, ErrCorrupt) {

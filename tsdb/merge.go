@@ -71,40 +71,60 @@ func (db *DB) damagedParts() (errs []error) {
 // was found that the plan did not know. Unless forced, what failed is not tried
 // again. merging must be held.
 func (db *DB) mergePlanned(ctx context.Context, force bool) (errs []error, again bool) {
-	s, err := db.reading()
+	groups, err := db.planMerges(force)
 	if err != nil {
 		return []error{err}, false
 	}
+	for _, group := range groups {
+		key := fmt.Sprint(group)
+		if !force && db.unmergeable[key] {
+			continue
+		}
+		found, err := db.mergeGroup(ctx, group)
+		if err == nil {
+			continue
+		}
+		errs = append(errs, err)
+		if !errors.Is(err, ErrCorrupt) {
+			return errs, false
+		}
+		db.noteUnmergeable(key)
+		again = again || found
+	}
+	return errs, again
+}
+
+// planMerges returns the groups of parts that ought to be joined.
+func (db *DB) planMerges(force bool) ([][]uint64, error) {
+	s, err := db.reading()
+	if err != nil {
+		return nil, err
+	}
 	defer s.refs.release()
 	now := time.Now()
-	byID := map[uint64]partView{}
 	var candidates []merge.Candidate
 	for _, p := range s.parts {
-		byID[p.info.ID] = p
 		candidates = append(candidates, merge.Candidate{
 			ID: p.info.ID, MinDay: dayOf(p.info.MinT), MaxDay: dayOf(p.info.MaxT), SeqMin: p.info.SeqMin,
 			Samples: p.info.Samples, Series: p.info.Series, Hidden: len(p.hidden) > 0, Damaged: p.part.FirstDamage() != nil, Age: now.Sub(p.since),
 		})
 	}
-	for _, group := range merge.Plan(candidates, db.mergePolicy(now, force)) {
-		key := fmt.Sprint(group)
-		if !force && db.unmergeable[key] {
-			continue
-		}
-		inputs := make([]partView, len(group))
-		for i, id := range group {
-			inputs[i] = byID[id]
-		}
-		if err := db.mergeParts(ctx, s, inputs); err != nil {
-			errs = append(errs, err)
-			if !errors.Is(err, ErrCorrupt) {
-				return errs, false
-			}
-			db.noteUnmergeable(key)
-			again = again || slices.ContainsFunc(inputs, func(p partView) bool { return p.part.FirstDamage() != nil })
-		}
+	return merge.Plan(candidates, db.mergePolicy(now, force)), nil
+}
+
+// mergeGroup merges parts by their numbers; found tells that one of them is known
+// to be damaged. It does nothing when one was dropped since they were chosen.
+func (db *DB) mergeGroup(ctx context.Context, group []uint64) (found bool, err error) {
+	s, err := db.readingParts(func(p partView) bool { return slices.Contains(group, p.info.ID) })
+	if err != nil {
+		return false, err
 	}
-	return errs, again
+	defer s.refs.release()
+	if len(s.parts) < len(group) {
+		return false, nil
+	}
+	err = db.mergeParts(ctx, s, s.parts)
+	return slices.ContainsFunc(s.parts, func(p partView) bool { return p.part.FirstDamage() != nil }), err
 }
 
 // mergePolicy keeps parts short beside the retention, which drops them whole, and

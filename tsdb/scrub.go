@@ -64,12 +64,15 @@ func (db *DB) scrubDue(ctx context.Context, before time.Time) error {
 			return err
 		}
 		due := oldestCheck(s.parts, before)
+		if due != nil {
+			due.refs.acquire()
+		}
+		s.refs.release()
 		if due == nil {
-			s.refs.release()
 			return nil
 		}
 		err = db.scrubPart(ctx, due)
-		s.refs.release()
+		due.refs.release()
 		if err != nil {
 			return fmt.Errorf("check part %s: %w", db.partDir(due.info), err)
 		}

@@ -96,6 +96,30 @@ func (db *DB) reading() (*state, error) {
 	return s, nil
 }
 
+// readingParts is reading for those who take long: what it returns has the parts
+// that keep wants, all if it is nil, and the tombstones, but no generation, whose
+// memory would not be given back meanwhile.
+func (db *DB) readingParts(keep func(partView) bool) (*state, error) {
+	s, err := db.reading()
+	if err != nil {
+		return nil, err
+	}
+	defer s.refs.release()
+	held := &state{tombstones: s.tombstones}
+	for _, p := range s.parts {
+		if keep == nil || keep(p) {
+			p.refs.acquire()
+			held.parts = append(held.parts, p)
+		}
+	}
+	held.refs = newRefCount(func() {
+		for _, p := range held.parts {
+			p.refs.release()
+		}
+	})
+	return held, nil
+}
+
 // beginJob takes jobs, which the caller gives back, unless the store is closed.
 func (db *DB) beginJob() error {
 	db.jobs.Lock()
