@@ -83,6 +83,9 @@ func (db *DB) applyTombstone(t tombstone) error {
 	if known {
 		return nil
 	}
+	if err := db.setAsideUnreachable(t); err != nil {
+		return err
+	}
 	reached, err := db.reach(t)
 	if err != nil {
 		return err

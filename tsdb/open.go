@@ -44,18 +44,14 @@ func (db *DB) loadParts(s *state, durable manifest.State) (err error) {
 	}
 	for _, id := range sortedIDs(durable.Parts) {
 		info := durable.Parts[id]
-		p, err := db.openPart(info)
+		p, err := db.openPart(info, s.tombstones)
+		if err == nil {
+			s.parts = append(s.parts, p)
+			continue
+		}
 		if damaged(err) {
 			err = db.quarantine(info, err)
 		}
-		if err != nil {
-			return err
-		}
-		if p == nil {
-			continue
-		}
-		hidden, err := hide(p, s.tombstones)
-		s.parts = append(s.parts, partView{livePart: p, hidden: hidden})
 		if err != nil {
 			return err
 		}
@@ -63,17 +59,37 @@ func (db *DB) loadParts(s *state, durable manifest.State) (err error) {
 	return nil
 }
 
-// openPart opens a part and checks its index.
-func (db *DB) openPart(info manifest.Part) (*livePart, error) {
+// openPart opens a part, checks its index, and finds out what deletes hide of it:
+// one of which that cannot be told is of no use.
+func (db *DB) openPart(info manifest.Part, tombstones []tombstone) (view partView, err error) {
 	p, err := part.Open(db.fs, db.partDir(info))
 	if err != nil {
-		return nil, err
+		return view, err
 	}
 	p.UseCaches(db.caches)
 	if _, err := p.Index(); err != nil {
-		return nil, errors.Join(err, p.Close())
+		return view, errors.Join(err, p.Close())
 	}
-	return db.newLivePart(info, p), nil
+	view.livePart = db.newLivePart(info, p)
+	if view.hidden, err = hide(view.livePart, tombstones); err != nil {
+		view.refs.release()
+	}
+	return view, err
+}
+
+// setAsideUnreachable moves parts to the quarantine of which it cannot be told
+// what a delete hides.
+func (db *DB) setAsideUnreachable(t tombstone) error {
+	s := db.acquire()
+	defer s.refs.release()
+	for _, p := range s.parts {
+		if _, err := hide(p.livePart, []tombstone{t}); damaged(err) {
+			if err := db.quarantineLive(p.livePart, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // releaseAll gives up the references that came with the parts and generations
