@@ -211,14 +211,29 @@ func (b *Batch) bucketError(ref Series, n int) error {
 	}
 }
 
-// Exemplar adds an exemplar. Its strings are copied.
+// Exemplar adds an exemplar. Its strings are copied. It returns an *InputError as
+// Float does, and for labels that are not sorted or not unique.
 func (b *Batch) Exemplar(s Series, e exemplar.Exemplar) error {
 	if err := b.admits(s, e.Ts); err != nil {
+		return err
+	}
+	if err := checkExemplarLabels(e.Labels); err != nil {
 		return err
 	}
 	e.Labels = e.Labels.Copy()
 	b.samples.AddExemplar(s.Slot(), e)
 	return nil
+}
+
+func checkExemplarLabels(lset labels.Labels) error {
+	first, prev := true, ""
+	return lset.Validate(func(l labels.Label) error {
+		if !first && l.Name <= prev {
+			return &InputError{Culprit: "exemplar " + clip(lset.String()), Reason: fmt.Sprintf("label name %q is duplicate or out of order", clip(l.Name))}
+		}
+		first, prev = false, l.Name
+		return nil
+	})
 }
 
 // Metadata notes type, help and unit of a metric family.
