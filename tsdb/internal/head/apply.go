@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/tail"
 )
 
 // Enqueue puts samples in line under their sequence number. Calls must come in
@@ -141,13 +140,6 @@ func (s *holdings) repeats(r *record, number uint32, x *sample) bool {
 	if t, v := r.floats.Last(); t == x.t { // mostly it is the last one
 		return math.Float64bits(v) == math.Float64bits(x.v) && r.floats.LastStart() == x.st
 	}
-	var snap tail.Snapshot
-	r.floats.Snapshot(s.arena, &snap)
-	for c := snap.Cursor(x.t, x.t); c.Next(); {
-		b := c.Span()
-		if k := b.Search(x.t); k < b.Count && b.Time(k) == x.t {
-			return math.Float64bits(b.Float(k)) == math.Float64bits(x.v) && b.StartTime(k) == x.st
-		}
-	}
-	return false
+	v, st, there := s.findFloat(r, number, x.t)
+	return there && math.Float64bits(v) == math.Float64bits(x.v) && st == x.st
 }

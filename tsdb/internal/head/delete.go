@@ -39,6 +39,9 @@ func (s *holdings) remove(r *record, number uint32, mint, maxt int64) (removed, 
 	if !r.more && (r.mint > maxt || r.maxt < mint) {
 		return 0, 0
 	}
+	if s.finder != nil {
+		s.finder.forget()
+	}
 	inside := func(t int64) bool { return t >= mint && t <= maxt }
 	lo, hi := int64(emptyMinT), int64(emptyMaxT)
 	keep := func(t int64) { lo, hi = min(lo, t), max(hi, t) }

@@ -38,6 +38,7 @@ type holdings struct {
 	lanes   *mem.Records[lane]
 	pages   []*page // by stripe of slots
 	extras  map[uint32]*extra
+	finder  *finder // nil until a sample comes again
 }
 
 // record is what a generation holds of a series.
@@ -74,10 +75,10 @@ func newGeneration(id uint32) *Generation {
 // release gives the memory back.
 func (g *Generation) release() {
 	for _, s := range g.shards {
+		s.pages, s.extras, s.finder = nil, nil, nil
 		s.arena.Release()
 		s.records.Release()
 		s.lanes.Release()
-		s.pages, s.extras = nil, nil
 	}
 }
 
