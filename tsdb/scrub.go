@@ -106,14 +106,18 @@ func (db *DB) scrubPart(ctx context.Context, p *livePart) error {
 	if err != nil && !damaged(err) {
 		return err
 	}
-	now := time.Now()
-	p.checked.Store(&now)
 	for _, d := range damages {
 		db.noteDamage(d)
 	}
 	if len(damages) > 0 { // so that those who read it know
-		err = errors.Join(err, p.part.Verify(func(part.Problem) {}))
+		known := p.part.Verify(func(part.Problem) {})
+		if known != nil && !damaged(known) {
+			return known
+		}
+		err = errors.Join(err, known)
 	}
+	now := time.Now()
+	p.checked.Store(&now)
 	db.scrub.mu.Lock()
 	db.scrub.mu.stats.Parts++
 	db.scrub.mu.stats.Bytes += slow.total()

@@ -3,6 +3,7 @@ package tsdb_test
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,5 +135,31 @@ func TestScrubIsPaced(t *testing.T) {
 	defer cancel()
 	require.ErrorIs(t, db.Scrub(ctx), context.DeadlineExceeded)
 	require.Zero(t, db.Stats().Scrub.Parts)
+	require.NoError(t, db.Close())
+}
+
+// A disk that does not deliver for a moment is no reason to set a part aside, not
+// even one with a damaged place.
+func TestScrubWhileReadingFails(t *testing.T) {
+	ctx := context.Background()
+	var told []string
+	mem := vfs.NewMem()
+	require.NoError(t, storeOfTwoDays(t, mem, &told).Close())
+	spoil(t, mem, "store/parts/2023-11/000000000001", "data", 100)
+	fault := vfs.NewFault(mem)
+	db := openOn(t, fault, quiet())
+	checked := false // with handles of its own
+	fault.FailIf(func(op vfs.Op) error {
+		checked = checked || op.Kind == vfs.OpClose && strings.HasSuffix(op.Name, "/data")
+		if checked && op.Kind == vfs.OpReadAt {
+			return vfs.ErrInjected
+		}
+		return nil
+	})
+	require.ErrorIs(t, db.Scrub(ctx), vfs.ErrInjected)
+	fault.Clear()
+	require.Len(t, db.Parts(), 2)
+	require.NoError(t, db.Scrub(ctx))
+	require.Len(t, db.Parts(), 2)
 	require.NoError(t, db.Close())
 }
