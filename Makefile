@@ -95,7 +95,7 @@ fuzz:
 	echo "$$list" | awk '/^Fuzz/ { n[++k] = $$1 } /^ok/ { for (i = 1; i <= k; i++) print n[i], $$2; k = 0 }' | grep -E '$(FUZZ)' | \
 	while read -r target package; do \
 		echo "--- $$package $$target for $(FUZZTIME)"; \
-		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -v "$$package" </dev/null | tee bin/fuzz.txt; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x -v "$$package" </dev/null | tee bin/fuzz.txt; \
 		tail -n 1 bin/fuzz.txt | grep -q '^ok' || exit 1; \
 		counts=$$(grep -o "$$target: .* accepted$$" bin/fuzz.txt) || { echo "$$package $$target counts no inputs"; exit 1; }; \
 		echo "$$package $$counts" >>bin/fuzz-counts.txt; \
