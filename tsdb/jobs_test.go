@@ -79,6 +79,19 @@ func (d *driver) checkStats() {
 	}
 }
 
+// snapshot makes one and opens it: it has what the store has.
+func (d *driver) snapshot() {
+	d.note("snapshot")
+	name, err := d.db.Snapshot(context.Background())
+	d.require(err)
+	db, err := tsdb.Open("store/snapshots/"+name, d.opts)
+	d.require(err)
+	got, err := tsdbtest.Dump(context.Background(), db, 0, d.draw.MaxT+2*day)
+	d.require(err)
+	require.Equal(d.t, d.model.Dump(0, d.draw.MaxT+2*day), got, "seed %d", d.seed)
+	d.require(db.Close())
+}
+
 // jobs merges, cleans, tidies and scrubs without a pause until stop.
 func jobs(t *testing.T, db *tsdb.DB, rng *rand.Rand, stop chan struct{}) {
 	ctx := context.Background()
@@ -142,13 +155,15 @@ func TestStoreEqualsModelBesideJobs(t *testing.T) {
 				end = begin()
 			case 2, 3, 4:
 				d.burst()
-			case 5, 6:
+			case 5:
 				lo := d.draw.Time()
 				hi := lo + d.rng.Int64N(d.draw.MaxT-d.draw.MinT)
 				ms := d.draw.Matchers()
 				d.note("delete [%d,%d] %v", lo, hi, ms)
 				d.require(d.db.Delete(context.Background(), lo, hi, ms...))
 				d.model.Delete(lo, hi, ms...)
+			case 6:
+				d.snapshot()
 			case 7:
 				d.note("flush")
 				d.require(d.db.ForceFlush(context.Background()))
