@@ -32,7 +32,7 @@ func storeOfAllKinds(t *testing.T, seed uint64, series int) *vfs.Mem {
 			s, err := b.Series(draw.Labels())
 			require.NoError(t, err)
 			x := draw.Sample()
-			n := int64(1 + draw.IntN(60)*draw.IntN(12))
+			n := int64(1 + draw.IntN(20)*draw.IntN(8))
 			switch {
 			case x.H != nil:
 				err = b.Histogram(s, x.ST, x.T, x.H)
@@ -75,9 +75,9 @@ func storeOfAllKinds(t *testing.T, seed uint64, series int) *vfs.Mem {
 // written, or something told of the damage. It never panics, nor takes memory
 // that the files give no reason for.
 func TestFlippedBytesAreTold(t *testing.T) {
-	rounds := 200
+	rounds := 120
 	if testing.Short() || raceDetector {
-		rounds = 60
+		rounds = 12
 	}
 	f := func(seed uint64, series, rounds int) {
 		t.Helper()
@@ -125,7 +125,7 @@ func TestFlippedBytesAreTold(t *testing.T) {
 		}
 	}
 	f(1, 10, rounds)
-	f(2, 5000, rounds/4)
+	f(2, 5000, rounds/30)
 }
 
 func readAll(t *testing.T, mem *vfs.Mem, told *[]error) (samples, exemplars []string) {

@@ -116,7 +116,7 @@ func TestChurnKeepsSamplesApart(t *testing.T) {
 	ctx := context.Background()
 	seeds, rounds := uint64(6), 150
 	if testing.Short() || raceDetector {
-		seeds, rounds = 2, 60
+		seeds, rounds = 1, 40
 	}
 	for seed := range seeds {
 		mem := vfs.NewMem()
@@ -186,7 +186,7 @@ func TestRandomFailuresLoseNothing(t *testing.T) {
 	ctx := context.Background()
 	seeds, rounds := uint64(12), 60
 	if testing.Short() || raceDetector {
-		seeds, rounds = 3, 25
+		seeds, rounds = 1, 20
 	}
 	for seed := range seeds {
 		mem := vfs.NewMem()

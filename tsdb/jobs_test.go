@@ -123,9 +123,9 @@ func jobs(t *testing.T, db *tsdb.DB, rng *rand.Rand, stop chan struct{}) {
 // As TestStoreEqualsModel, over months of late data, while merges and all other
 // jobs run beside what is written, flushed, deleted and cut off.
 func TestStoreEqualsModelBesideJobs(t *testing.T) {
-	seeds := uint64(30)
+	seeds := uint64(12)
 	if testing.Short() || raceDetector {
-		seeds = 6
+		seeds = 2
 	}
 	for seed := range seeds {
 		d := newDriver(t, 1000+seed)

@@ -140,7 +140,11 @@ func requireStats(t *testing.T, r *rand.Rand, p *part.Part, ord uint32, want []f
 // that were copied, joined and coded again, its statistics are those of its values.
 func TestStatsOfMergedParts(t *testing.T) {
 	const shapes = 11
-	for seed := range uint64(8) {
+	seeds := uint64(8)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		fs := vfs.NewMem()
 		walkers := make([]*walker, shapes*2)
