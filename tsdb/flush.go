@@ -45,7 +45,43 @@ func (db *DB) flushLocked(ctx context.Context, seal bool) error {
 		}
 	}
 	defer db.releaseLog()
-	return db.flushSealed(ctx)
+	if err := db.flushSealed(ctx); err != nil {
+		return err
+	}
+	return db.dropIdle()
+}
+
+// dropIdle drops the series that flushing left idle if they are many, unless there
+// are samples again: then sealing these does it. jobs must be held.
+func (db *DB) dropIdle() error {
+	idle := db.head.Idle()
+	if idle < manyIdle || idle*4 < db.head.SeriesCount() {
+		return nil
+	}
+	dropped, err := db.dropIfEmpty()
+	if err != nil || !dropped {
+		return err
+	}
+	if err := db.head.Compact(); err != nil {
+		db.opts.Events.backgroundErr("compact index of head", err)
+	}
+	return nil
+}
+
+// manyIdle is from how many series on dropping them is worth a segment of the log.
+const manyIdle = 10_000
+
+func (db *DB) dropIfEmpty() (dropped bool, err error) {
+	db.gate.Lock()
+	defer db.gate.Unlock()
+	if db.head.Active().Samples() > 0 || db.log.LastSeq() != db.sealed {
+		return false, nil
+	}
+	if _, err := db.log.Rotate(); err != nil {
+		return false, fmt.Errorf("begin log segment: %w", err)
+	}
+	db.head.Collect() // see sealAndRotate
+	return true, nil
 }
 
 // flushSealed writes out the sealed generations. jobs must be held.

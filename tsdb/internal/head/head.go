@@ -141,11 +141,42 @@ func (h *Head) Seal() *Generation {
 }
 
 // Drop gives the memory of a sealed generation back. Nobody may read what
-// Select or Contents returned of it any more.
+// Select or Contents returned of it any more. Series whose last sample in it is
+// stale, and that no later one has, count as idle from now on.
 func (h *Head) Drop(g *Generation) {
+	if h.isOldest(g) {
+		h.forget(g, g.maxt.Load()-staleAfter)
+	}
 	g.dropped.Store(true)
 	h.bytes.Add(-g.Bytes())
 	g.release()
+}
+
+// staleAfter is how many milliseconds before the newest sample of a generation the
+// last one of a series lies that is thought to have ended.
+const staleAfter = 60 * 60 * 1000
+
+// isOldest says whether nobody reads an older generation, where a series must keep
+// its slot, nor uses series that were seen alive in g.
+func (h *Head) isOldest(g *Generation) bool {
+	h.held.Lock()
+	defer h.held.Unlock()
+	return g.batches.Load() == 0 && !slices.ContainsFunc(h.held.gens, func(x *Generation) bool {
+		return x.id < g.id && (!x.dropped.Load() || x.batches.Load() > 0)
+	})
+}
+
+// forget makes those series of g idle that have no sample since before and were not
+// used in a later generation.
+func (h *Head) forget(g *Generation, before int64) {
+	for _, s := range g.shards {
+		for i := range uint32(s.records.Len()) {
+			if r := s.records.At(i); r.maxt < before && r.mint <= r.maxt {
+				h.registry.slot(r.slot).used.CompareAndSwap(g.id, 0)
+			}
+		}
+	}
+	runtime.KeepAlive(h)
 }
 
 // oldest returns the oldest generation that some series must be kept for: one

@@ -523,3 +523,38 @@ func matches(lset labels.Labels, ms []*labels.Matcher) bool {
 	}
 	return true
 }
+
+// A series that ended long before the others goes with its last generation, unless
+// an older one is still read or a later one has it.
+func TestEndedSeriesGoWithTheirSamples(t *testing.T) {
+	a, b := labels.FromStrings("a", "1"), labels.FromStrings("b", "1")
+	begin := func() (*Head, Ref, Ref) {
+		h := New()
+		x, _ := register(t, h, a)
+		y, _ := register(t, h, b)
+		return h, x, y
+	}
+	h, x, y := begin()
+	put(h, 1, floatAt(x, 0, 1), floatAt(y, staleAfter+1, 1))
+	h.Drop(h.Seal())
+	require.Equal(t, 1, h.Idle())
+	require.Equal(t, 1, h.Collect())
+	_, found := h.Find(a, h.Active())
+	require.False(t, found)
+	require.True(t, alive(h, y, h.Active()))
+
+	h, x, y = begin()
+	put(h, 1, floatAt(x, 0, 1))
+	read := h.Seal()
+	put(h, 2, floatAt(x, 1, 1), floatAt(y, staleAfter+2, 1))
+	h.Drop(h.Seal())
+	require.Zero(t, h.Collect(), "its slot is looked at in the older generation")
+	h.Drop(read)
+
+	h, x, y = begin()
+	put(h, 1, floatAt(x, 0, 1), floatAt(y, staleAfter+1, 1))
+	ended := h.Seal()
+	put(h, 2, floatAt(x, 2*staleAfter, 1))
+	h.Drop(ended)
+	require.Zero(t, h.Collect(), "it goes on")
+}
