@@ -97,7 +97,7 @@ func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
 	app.Flag("storage.flush-size", "Memory of samples at which they are written out; 0 is 256 MiB or a sixteenth of the machine's or container's memory if that is less.").Default("0").SetValue(&bytesValue{"storage.flush-size", &f.store.FlushBytes})
 	app.Flag("storage.flush-interval", "Age of samples at which they are written out.").Default("2h").SetValue(&durationValue{"storage.flush-interval", &interval})
 	app.Flag("storage.memory-budget", "Memory of samples past which writes are refused; 0 is a quarter of the machine's or container's memory.").Default("0").SetValue(&bytesValue{"storage.memory-budget", &f.store.MemoryBudget})
-	app.Flag("storage.max-series", "Active series past which new ones are refused; 0 sets no limit.").Default("0").IntVar(&f.store.MaxSeries)
+	app.Flag("storage.max-series", "Active series past which new ones are refused; 0 is what a quarter of the machine's or container's memory holds, negative sets no limit.").Default("0").IntVar(&f.store.MaxSeries)
 	app.Flag("storage.min-free", "Free disk below which writes are refused; 0 sets no limit.").Default("256MiB").SetValue(&bytesValue{"storage.min-free", &f.store.MinFree})
 	app.Flag("storage.scrub-interval", "How often stored data is compared with its checksums; 0 switches that off.").Default("7d").SetValue(&durationValue{"storage.scrub-interval", &scrub})
 	app.Flag("storage.scrub-rate", "Bytes a second that are read for it.").Default("8MiB").SetValue(&bytesValue{"storage.scrub-rate", &f.store.ScrubRate})
@@ -114,6 +114,10 @@ func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
 		if f.store.MemoryBudget == 0 {
 			f.store.MemoryBudget = max(4*f.store.FlushBytes, memoryLimit()/4)
 		}
+		if f.store.MaxSeries == 0 {
+			f.store.MaxSeries = int(memoryLimit() / 4 / seriesBytes)
+		}
+		f.store.MaxSeries = max(0, f.store.MaxSeries)
 		if f.store.MinFree == 0 {
 			f.store.MinFree = -1
 		}
@@ -123,6 +127,10 @@ func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
 		return nil
 	}
 }
+
+// seriesBytes is what a registered series takes at most, but for very long labels:
+// its share of the index and of the caches of the doors.
+const seriesBytes = 512
 
 // durationValue reads durations as Prometheus writes them, days and weeks too.
 type durationValue struct {
