@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/varvedb/varve/tsdb/internal/head"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/manifest"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 	"github.com/varvedb/varve/tsdb/internal/wal"
@@ -33,7 +33,7 @@ type DB struct {
 	log      *wal.Log
 	head     *head.Head
 	manifest *manifest.Manifest
-	caches   index2.Caches // of the indexes of parts
+	caches   index.Caches // of the indexes of parts
 	metadata metadataTable
 	batches  sync.Pool
 	stats    counters

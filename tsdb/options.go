@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
@@ -186,10 +186,10 @@ func (p SyncPolicy) String() string {
 // indexCaches returns the caches that the indexes of all parts share: a quarter
 // for the values that regular expressions accept, the rest for the series that
 // lists of matchers select.
-func (o Options) indexCaches() index2.Caches {
+func (o Options) indexCaches() index.Caches {
 	if o.IndexCacheBytes < 0 {
-		return index2.Caches{}
+		return index.Caches{}
 	}
 	n := int(min(o.IndexCacheBytes, math.MaxInt))
-	return index2.Caches{Values: index2.NewCache(n / 4), Results: index2.NewCache(n - n/4)}
+	return index.Caches{Values: index.NewCache(n / 4), Results: index.NewCache(n - n/4)}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 )
 
 // partSeries is what a Select found in one part, by ordinal: which is label
@@ -16,7 +16,7 @@ import (
 type partSeries struct {
 	part   *partView
 	ords   []uint32
-	makers sync.Pool // of *index2.Materializer
+	makers sync.Pool // of *index.Materializer
 	err    atomic.Pointer[error]
 }
 
@@ -56,7 +56,7 @@ func (s *partSeries) failure() error {
 func (s *partSeries) fail(err error) { s.err.CompareAndSwap(nil, &err) }
 
 func (s *partSeries) labels(i int) labels.Labels {
-	maker, ok := s.makers.Get().(*index2.Materializer)
+	maker, ok := s.makers.Get().(*index.Materializer)
 	if !ok {
 		index, err := s.part.part.Index()
 		if err != nil {

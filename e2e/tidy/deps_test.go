@@ -37,14 +37,14 @@ const depsRules = `
 
 	# The index: sets of numbers, and what is made of them.
 	NONE < tsdb/internal/bitmap;
-	tsdb/internal/block, tsdb/internal/bitmap < tsdb/internal/index2;
+	tsdb/internal/block, tsdb/internal/bitmap < tsdb/internal/index;
 
 	# Recent samples: no file, no log, no part.
-	tsdb/internal/mem, tsdb/internal/tail, tsdb/internal/bitmap, tsdb/internal/index2 < tsdb/internal/head;
+	tsdb/internal/mem, tsdb/internal/tail, tsdb/internal/bitmap, tsdb/internal/index < tsdb/internal/head;
 
 	# Immutable files, from the bottom up; the old index is but read.
-	tsdb/internal/block < tsdb/internal/index/section < tsdb/internal/index;
-	tsdb/internal/b1, tsdb/internal/block/v1, tsdb/internal/index, tsdb/internal/index2, tsdb/internal/vfs
+	tsdb/internal/block < tsdb/internal/index/section < tsdb/internal/index/v1;
+	tsdb/internal/b1, tsdb/internal/block/v1, tsdb/internal/index/v1, tsdb/internal/index, tsdb/internal/vfs
 	< tsdb/internal/part < tsdb/internal/merge;
 
 	# Prometheus' chunks out of spans.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/part"
 )
 
@@ -38,7 +38,7 @@ func (s *Store) IndexStats(out io.Writer, top int, ids ...uint64) error {
 	})
 }
 
-func printIndex(r *report, ref partRef, segment *index2.Segment, version uint32, space index2.Space) {
+func printIndex(r *report, ref partRef, segment *index.Segment, version uint32, space index.Space) {
 	values := 0
 	for _, l := range space.Labels {
 		values += l.Values
@@ -59,8 +59,8 @@ func printIndex(r *report, ref partRef, segment *index2.Segment, version uint32,
 
 // printLabels prints what the tables say of each label, and what its values do as
 // far as these can be read. The error tells the first damage.
-func printLabels(r *report, segment *index2.Segment, list []index2.LabelSpace, top int) error {
-	slices.SortStableFunc(list, func(a, b index2.LabelSpace) int {
+func printLabels(r *report, segment *index.Segment, list []index.LabelSpace, top int) error {
+	slices.SortStableFunc(list, func(a, b index.LabelSpace) int {
 		return cmp.Or(cmp.Compare(b.Values, a.Values), cmp.Compare(b.Dictionary+b.Columns, a.Dictionary+a.Columns))
 	})
 	var damage error
@@ -86,7 +86,7 @@ func printLabels(r *report, segment *index2.Segment, list []index2.LabelSpace, t
 }
 
 // commonest returns the values of a label that most series have.
-func commonest(segment *index2.Segment, name string) string {
+func commonest(segment *index.Segment, name string) string {
 	var texts []string
 	for _, c := range segment.TopValues(name, commonestValues) {
 		texts = append(texts, fmt.Sprintf("%q %d", c.Value, c.Series))

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/part"
 )
 
@@ -60,7 +60,7 @@ func ordinals(p *part.Part, ms []*labels.Matcher) ([]uint32, error) {
 // seriesNames makes the labels of series; where the index is damaged their
 // ordinals stand for them, and err says why.
 type seriesNames struct {
-	maker *index2.Materializer
+	maker *index.Materializer
 	err   error
 }
 
@@ -94,8 +94,8 @@ func (n *seriesNames) of(series uint32) string {
 // seriesValues gives the values of one label by series, out of its column alone.
 // Where that is damaged they are "(damaged)", and err says why.
 type seriesValues struct {
-	segment  *index2.Segment
-	column   index2.Column
+	segment  *index.Segment
+	column   index.Column
 	ordinals []uint32 // by series
 	texts    map[uint32]string
 	err      error

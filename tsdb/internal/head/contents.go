@@ -9,7 +9,7 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/tail"
 )
 
@@ -19,7 +19,7 @@ import (
 type Contents struct {
 	generation *Generation
 	catalog    *catalog
-	rows       *index2.HeadRows
+	rows       *index.HeadRows
 	order      []uint32 // ordinals
 }
 
@@ -50,7 +50,7 @@ func (c *Contents) record(ordinal uint32) (*record, uint32, *holdings) {
 }
 
 // Terms returns what the rows of entries are made of.
-func (c *Contents) Terms() index2.Terms { return c.rows }
+func (c *Contents) Terms() index.Terms { return c.rows }
 
 // Periods returns the periods of the given length, counted from time 0, that
 // samples or exemplars lie in, ascending.
@@ -87,7 +87,7 @@ func addPeriods(seen map[int64]struct{}, s *block.Span, length int64) {
 // Entry is one series of a sealed generation; its samples are read before the
 // next one comes.
 type Entry struct {
-	Row       index2.Row
+	Row       index.Row
 	ordinal   uint32
 	Samples   block.Cursor        // nil if there are none
 	Exemplars []exemplar.Exemplar // by time, without duplicates

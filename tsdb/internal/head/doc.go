@@ -9,7 +9,7 @@
 // # Series
 //
 // A series is a slot, a record of two dozen bytes without pointers. Its labels
-// are in the catalog alone, an index2.Head with the series of each ordinal, and
+// are in the catalog alone, an index.Head with the series of each ordinal, and
 // are made anew for who asks. A Ref is the slot and how many series had it
 // before: Collect drops series that got nothing for long, and the next ones get
 // their slots. Compact makes a catalog without those dropped; who reads the old

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/mem"
 )
 
@@ -21,11 +21,11 @@ var ErrFull = errors.New("registry of series is full")
 // catalog is an index of label sets and who has them: series by ordinal, 0 for
 // one that was dropped.
 type catalog struct {
-	index *index2.Head
+	index *index.Head
 	refs  *mem.Records[atomic.Uint64]
 }
 
-func newCatalog(index *index2.Head) *catalog {
+func newCatalog(index *index.Head) *catalog {
 	c := &catalog{index: index}
 	c.refs = mem.NewRecords[atomic.Uint64](mem.Options{})
 	runtime.AddCleanup(c, func(r *mem.Records[atomic.Uint64]) { r.Release() }, c.refs)
@@ -74,7 +74,7 @@ type registry struct {
 func newRegistry() *registry {
 	r := &registry{slots: mem.NewRecords[slot](mem.Options{})}
 	runtime.AddCleanup(r, func(s *mem.Records[slot]) { s.Release() }, r.slots)
-	r.catalog.Store(newCatalog(index2.NewHead(index2.Caches{})))
+	r.catalog.Store(newCatalog(index.NewHead(index.Caches{})))
 	return r
 }
 
@@ -222,7 +222,7 @@ func (r *registry) compact() error {
 			keep.Add(ordinal)
 		}
 	}
-	index, err := index2.NewHeadFrom(old.index, keep.Set())
+	index, err := index.NewHeadFrom(old.index, keep.Set())
 	if err != nil {
 		return fmt.Errorf("compact index of head: %w", err)
 	}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 )
 
 // matched is what matchers select in a catalog.
 type matched struct {
 	catalog *catalog
-	view    *index2.View
+	view    *index.View
 	set     *bitmap.Set
 }
 
@@ -130,7 +130,7 @@ func (h *Head) visit(ref Ref, gens []*Generation, fn func(g *Generation, s *hold
 
 // Matched are series of the head that have samples.
 type Matched struct {
-	view *index2.View
+	view *index.View
 	set  *bitmap.Set
 }
 

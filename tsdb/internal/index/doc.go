@@ -1,33 +1,33 @@
-// Package index reads version 1 of the index of the series of one part, which
-// parts were written with before version 2 and are readable for ever. It hands
-// out the label sets; whoever wants to ask more writes them anew.
+// Package index is the index of series: which label sets there are, and which
+// of them a list of matchers selects.
 //
-// A Segment is opened from bytes, checked once as a whole, and then only read.
-// Series have dense ordinals from 0 in label order; the values of a label have
-// ordinals from 1 in string order, 0 meaning that a series lacks the label.
+// A Segment is immutable and used in place, from a mapped file or plain bytes. A
+// Writer is given the label sets in label order, with the days on which each
+// series was active, and writes a segment. A Head is an index in memory that
+// series are added to while others read it without locks. A View answers
+// questions about either: matchers to series, series to labels, the values of a
+// label by series (Column), names, values and their cardinality.
 //
-// A segment is a file of sections (see package section):
+// Series have dense ordinals: in label order in a segment, in the order of their
+// arrival in a head. The values of a label have ordinals from 1, in string order
+// in a segment; 0 means that a series lacks the label. What matchers select is a
+// bitmap.Set of series; what a regular expression accepts is a set of value
+// ordinals. Both are cached, if asked to, and what is cached is extended by what
+// came since, never thrown away for having grown old.
 //
-//	1 names     table, one row per label name in order: end of the name in
-//	            section 2, end of its values in section 3, number of series that
-//	            have it, end of their postings in section 6
-//	2 strings   names, then nothing
-//	3 values    table, one row per (name, value) in order: end of the value in
-//	            section 4, number of series, end of their postings in section 5
-//	4 strings   values
-//	5 postings  of the values, see postings.go
-//	6 postings  of the names: presence
-//	7 shapes    count uvarint; each: number of names uvarint, ascending name
-//	            numbers uvarint
-//	8 series    table, one row per series: shape, end of its record in section 9
-//	9 records   per series the value ordinals of the names of its shape, each in
-//	            as many bytes as the number of values of that name needs
+// A segment is a file of sections, see docs/format/index.md. Opening one reads a
+// few tables; the rest is checked by pages as it is touched, and look-ups happen in
+// a Guard that tells damage. Invariants, of which opening checks I4, names and days,
+// and Verify all:
 //
-// Invariants, checked when a segment is opened:
+//	I1  label names, and the values of a label, ascend strictly and are not empty
+//	I2  postings and presence are sets of series below their number, as many as
+//	    the dictionary says; those of a label's values add up to its presence
+//	I3  the value ordinals of every row exist
+//	I4  row groups follow each other without gaps up to the number of series
+//	I5  days ascend strictly and are active for series that exist
 //
-//	I1  names, and the values of a name, ascend strictly; no value is empty
-//	I2  postings ascend strictly, are below the number of series and as many as
-//	    their table row says
-//	I3  every record has the length its shape asks for and ordinals that exist
-//	I4  series ascend strictly in the order of labels.Compare
+// Pages whose checksums hold were written by a Writer, which keeps them. Where
+// someone else wrote them, look-ups stay within bounds or fail in their Guard, but
+// their answers are worth what Verify says.
 package index

@@ -1,215 +1,391 @@
 package index
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
+	"runtime/debug"
+	"sort"
 	"strings"
-	"unsafe"
+	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index/section"
+	"github.com/varvedb/varve/tsdb/internal/bitmap"
 )
 
-// format is what segments are written in.
+// Segment is an opened index. It is used in place: beside the bytes it was
+// opened from it holds something per label name, per day and per set that was
+// asked for, but nothing per series. The bytes must not change nor be unmapped
+// before Close. It may be used by many goroutines. Its series have dense ordinals
+// in label order.
 //
-// History: 1 sections of tables, postings as deltas, runs or bitmaps.
-var format = section.Format{Magic: "VIDX", Version: 1}
+// Methods that return an error tell damage by it. Those that return none, and the
+// sets and columns that any of them returned, are used inside a Guard.
+type Segment struct {
+	View
+	File     string // named in errors; set before the segment is used
+	file     []byte
+	n        uint32
+	size     int
+	every    *bitmap.Set
+	list     []*segmentLabel // by name
+	byName   map[string]*segmentLabel
+	rows     []byte
+	columns  []byte
+	data     section
+	postings section
+	pages    *pages // nil if all was checked
+	days     []segmentDay
+}
 
-// Ids of the sections.
+// segmentLabel is a label name of a segment.
+type segmentLabel struct {
+	dictionary
+	s      *Segment
+	name   string
+	number uint32
+	count  uint32 // series that have it,
+	off    uint64 // where these are, unless all
+	having atomic.Pointer[bitmap.Set]
+}
+
+// segmentDay is a day and where the series active on it are.
+type segmentDay struct {
+	day   int64
+	count int
+	off   uint64
+}
+
+// Close drops the cached answers of the segment. The owner of the bytes calls
+// it before they go.
+func (s *Segment) Close() {
+	s.caches.Values.drop(s.valuesID)
+	s.caches.Results.drop(s.resultsID)
+}
+
+// Size returns the length of the segment in bytes, decompressed.
+func (s *Segment) Size() int { return s.size }
+
+func (s *Segment) length() uint32   { return s.n }
+func (s *Segment) all() *bitmap.Set { return s.every }
+
+func (s *Segment) label(name string) label {
+	if l, ok := s.byName[name]; ok {
+		return l
+	}
+	return nil
+}
+
+func (s *Segment) names() []string {
+	out := make([]string, len(s.list))
+	for i, l := range s.list {
+		out[i] = strings.Clone(l.name)
+	}
+	return out
+}
+
+// Days returns the days with active series, as days since 1970 UTC, ascending.
+func (s *Segment) Days() []int64 {
+	out := make([]int64, len(s.days))
+	for i, d := range s.days {
+		out[i] = d.day
+	}
+	return out
+}
+
+// Active returns the series that were active on any of the days from first to
+// last.
+func (s *Segment) Active(first, last int64) (set *bitmap.Set, err error) {
+	defer s.caught(debug.SetPanicOnFault(true), &err)
+	for _, d := range s.days {
+		if d.day >= first && d.day <= last {
+			if d.count == int(s.n) {
+				return s.every, nil
+			}
+			set = bitmap.Or(set, s.postings.set(d.off, d.count, s.n))
+		}
+	}
+	return set, nil
+}
+
+// Ordinals returns the ordinals of a set that the segment returned, ascending, in
+// memory of their own.
+func (s *Segment) Ordinals(set *bitmap.Set) (out []uint32, err error) {
+	defer s.caught(debug.SetPanicOnFault(true), &err)
+	out = set.AppendTo(make([]uint32, 0, set.Count()))
+	for i, id := range out {
+		if id >= s.n || i > 0 && id <= out[i-1] {
+			return nil, s.located(corrupt(0, "series %d of %d is selected, or out of order", id, s.n))
+		}
+	}
+	return out, nil
+}
+
+func (l *segmentLabel) values() uint32                { return l.n }
+func (l *segmentLabel) postings(o uint32) *bitmap.Set { return l.dictionary.list(o) }
+func (l *segmentLabel) fill(dst, series []uint32)     { l.s.fill(l.number, dst, series) }
+func (l *segmentLabel) sorted() bool                  { return true }
+
+// present keeps the set for the next who asks.
+func (l *segmentLabel) present() *bitmap.Set {
+	set := l.having.Load()
+	if set == nil {
+		if set = l.s.every; l.count < l.s.n {
+			set = l.s.postings.set(l.off, int(l.count), l.s.n)
+		}
+		l.having.Store(set)
+	}
+	return set
+}
+
 const (
-	secNames       = 1
-	secNameBytes   = 2
-	secValues      = 3
-	secValueBytes  = 4
-	secPostings    = 5
-	secPresence    = 6
-	secShapes      = 7
-	secSeries      = 8
-	secRecords     = 9
-	columnNameEnd  = 0
-	columnValueEnd = 1
-	columnPresent  = 2
-	columnPresEnd  = 3
-	columnStrEnd   = 0
-	columnCount    = 1
-	columnPostEnd  = 2
-	columnShape    = 0
-	columnRecEnd   = 1
+	rowsEntry   = 8
+	columnEntry = 16
 )
 
-// Segment is an opened index. It holds a handful of byte slices, whatever the
-// number of series; everything is looked up in place. It may be used by many
-// goroutines and needs no closing. Strings it returns are copies.
-type Segment struct {
-	series  section.Table
-	records []byte
-	shapes  []shape
-
-	names     section.Table
-	nameBytes []byte
-	presence  []byte
-
-	values     section.Table
-	valueBytes []byte
-	postings   []byte
+// rowGroup returns where row group g begins and which are its columns.
+func (s *Segment) rowGroup(g int) (begin uint32, firstColumn int) {
+	e := s.rows[rowsEntry*g:][:rowsEntry]
+	return binary.LittleEndian.Uint32(e), int(binary.LittleEndian.Uint32(e[4:]))
 }
 
-// shape is a list of label names that some series have in common.
-type shape struct {
-	names []uint32 // name numbers, ascending
-	at    []int    // where the ordinal of each is in a record
-	size  int      // of a record
+func (s *Segment) rowGroups() int { return len(s.rows)/rowsEntry - 1 }
+
+// groupOf returns the row group of a series.
+func (s *Segment) groupOf(series uint32) int {
+	return sort.Search(s.rowGroups(), func(g int) bool {
+		begin, _ := s.rowGroup(g + 1)
+		return begin > series
+	})
 }
 
-// Open opens the segment stored in b and checks all of it (I1 to I4), so that
-// nothing can fail later. b is not kept. Errors wrap block.ErrCorrupt or
-// block.ErrVersion.
-func Open(b []byte) (*Segment, error) {
-	f, err := section.Open(bytes.NewReader(b), int64(len(b)), format)
-	if err != nil {
-		return nil, fmt.Errorf("open index: %w", err)
+// packed is one column of one row group: width bits a row.
+type packed struct {
+	label    uint32
+	base     uint32 // added to what is stored
+	width    uint
+	nullable bool // 0 is stored for a missing label, and base is one less
+	data     []byte
+	section  *section
+	off      uint64 // of data in it
+}
+
+func (s *Segment) column(i int) (p packed) {
+	e := s.columns[columnEntry*i:][:columnEntry]
+	how := binary.LittleEndian.Uint64(e[8:])
+	p.label, p.base = binary.LittleEndian.Uint32(e), binary.LittleEndian.Uint32(e[4:])
+	p.width, p.nullable = uint(how&0x3f), how&0x80 != 0
+	p.section, p.off = &s.data, how>>8
+	p.data = s.data.b[p.off:]
+	return p
+}
+
+// findColumn returns the column of a label among those from first to last-1.
+func (s *Segment) findColumn(number uint32, first, last int) (packed, bool) {
+	i, ok := sort.Find(last-first, func(i int) int {
+		return int(number) - int(binary.LittleEndian.Uint32(s.columns[columnEntry*(first+i):]))
+	})
+	if !ok {
+		return packed{}, false
 	}
-	s := new(Segment)
-	if err := s.read(f); err != nil {
-		return nil, fmt.Errorf("open index: %w", err)
-	}
-	return s, nil
+	return s.column(first + i), true
 }
 
-func (s *Segment) read(f *section.File) error {
-	for _, p := range []struct {
-		id      uint64
-		table   *section.Table
-		columns int
-	}{{secNames, &s.names, 4}, {secValues, &s.values, 3}, {secSeries, &s.series, 2}} {
-		b, err := f.Read(p.id)
-		if err != nil {
-			return err
-		}
-		if *p.table, err = section.OpenTable(b, p.columns); err != nil {
-			return corrupt(f, p.id, err)
-		}
-	}
-	for _, p := range []struct {
-		id  uint64
-		dst *[]byte
-	}{{secNameBytes, &s.nameBytes}, {secValueBytes, &s.valueBytes}, {secPostings, &s.postings}, {secPresence, &s.presence}, {secRecords, &s.records}} {
-		b, err := f.Read(p.id)
-		if err != nil {
-			return err
-		}
-		*p.dst = b
-	}
-	shapes, err := f.Read(secShapes)
-	if err != nil {
-		return err
-	}
-	return s.check(f, shapes)
+// touch says that the rows from first to last are about to be read.
+func (p *packed) touch(first, last uint32) {
+	from, to := uint64(first)*uint64(p.width)>>3, uint64(last)*uint64(p.width)>>3+dataSlack
+	p.section.touch(p.off+from, p.off+to)
 }
 
-func corrupt(f *section.File, id uint64, cause error) error {
-	return &block.CorruptionError{Offset: f.Offset(id), Cause: cause}
-}
-
-// Len returns the number of series.
-func (s *Segment) Len() int { return s.series.Rows() }
-
-// textAt returns string i of those whose ends a column lists, aliasing text.
-func textAt(text []byte, ends *section.Table, column, i int) string {
-	begin := uint64(0)
-	if i > 0 {
-		begin = ends.At(column, i-1)
-	}
-	b := text[begin:ends.At(column, i)]
-	return unsafe.String(unsafe.SliceData(b), len(b))
-}
-
-// name returns label name i; the string aliases the segment.
-func (s *Segment) name(i int) string { return textAt(s.nameBytes, &s.names, columnNameEnd, i) }
-
-// value returns value i of all names; the string aliases the segment.
-func (s *Segment) value(i int) string { return textAt(s.valueBytes, &s.values, columnStrEnd, i) }
-
-// valueRange returns which of all values belong to name i.
-func (s *Segment) valueRange(i int) (begin, end int) {
-	if i > 0 {
-		begin = int(s.names.At(columnValueEnd, i-1))
-	}
-	return begin, int(s.names.At(columnValueEnd, i))
-}
-
-// record returns the shape and the record of a series.
-func (s *Segment) record(series uint32) (*shape, []byte) {
-	end := s.series.At(columnRecEnd, int(series))
-	shape := &s.shapes[s.series.At(columnShape, int(series))]
-	return shape, s.records[end-uint64(shape.size) : end]
-}
-
-// ordinal reads the k-th ordinal of a record.
-func (sh *shape) ordinal(record []byte, k int) uint32 {
-	end := sh.size
-	if k+1 < len(sh.at) {
-		end = sh.at[k+1]
-	}
-	return ordinalAt(record, sh.at[k], end)
-}
-
-func ordinalAt(record []byte, begin, end int) uint32 {
-	switch end - begin {
-	case 0:
-		return 1
-	case 1:
-		return uint32(record[begin])
-	case 2:
-		return uint32(binary.LittleEndian.Uint16(record[begin:]))
-	case 3:
-		return uint32(binary.LittleEndian.Uint16(record[begin:])) | uint32(record[begin+2])<<16
-	}
-	return binary.LittleEndian.Uint32(record[begin:])
-}
-
-// label returns the k-th label of a record; the strings alias the segment.
-func (s *Segment) label(sh *shape, record []byte, k int) (name, value string) {
-	i := int(sh.names[k])
-	begin, _ := s.valueRange(i)
-	return s.name(i), s.value(begin + int(sh.ordinal(record, k)) - 1)
-}
-
-// Labels returns the label set of a series, made with b, which is reset.
-func (s *Segment) Labels(series uint32, b *labels.ScratchBuilder) labels.Labels {
-	sh, record := s.record(series)
-	b.Reset()
-	for k := range sh.names {
-		name, value := s.label(sh, record, k)
-		b.Add(name, value) // copied by b.Labels
-	}
-	return b.Labels()
-}
-
-// compare compares the label sets of two series in the order of labels.Compare.
-func (s *Segment) compare(a, b uint32) int {
-	shapeA, recordA := s.record(a)
-	shapeB, recordB := s.record(b)
-	for k := range min(len(shapeA.names), len(shapeB.names)) {
-		nameA, valueA := s.label(shapeA, recordA, k)
-		nameB, valueB := s.label(shapeB, recordB, k)
-		if c := cmp.Or(strings.Compare(nameA, nameB), strings.Compare(valueA, valueB)); c != 0 {
-			return c
-		}
-	}
-	return len(shapeA.names) - len(shapeB.names)
-}
-
-// ordinalWidth is the number of bytes an ordinal of a name with n values takes
-// in a record; none where only one value is possible.
-func ordinalWidth(n int) int {
-	if n == 1 {
+// at returns the value ordinal of a row.
+func (p *packed) at(row uint32) uint32 {
+	bit := uint64(row) * uint64(p.width)
+	p.touch(row, row)
+	x := uint32(binary.LittleEndian.Uint64(p.data[bit>>3:]) >> (bit & 7) & (1<<p.width - 1))
+	if p.nullable && x == 0 {
 		return 0
 	}
-	return (bits.Len32(uint32(n)) + 7) / 8
+	return p.base + x
+}
+
+func (s *Segment) fill(number uint32, dst, series []uint32) {
+	for len(series) > 0 {
+		g := s.groupOf(series[0])
+		begin, first := s.rowGroup(g)
+		end, last := s.rowGroup(g + 1)
+		n := len(series)
+		if series[n-1] >= end {
+			n = sort.Search(n, func(i int) bool { return series[i] >= end })
+		}
+		if p, ok := s.findColumn(number, first, last); ok {
+			p.fill(dst[:n], series[:n], begin)
+		} else {
+			clear(dst[:n])
+		}
+		dst, series = dst[n:], series[n:]
+	}
+}
+
+// fill unpacks the rows of ascending series.
+func (p *packed) fill(dst, series []uint32, begin uint32) {
+	dst = dst[:len(series)]
+	if p.width == 0 && !p.nullable {
+		for i := range dst {
+			dst[i] = p.base
+		}
+		return
+	}
+	p.touch(series[0]-begin, series[len(series)-1]-begin)
+	data, width, mask, base := p.data, uint64(p.width), uint64(1)<<p.width-1, p.base
+	if p.nullable {
+		for i, id := range series {
+			bit := uint64(id-begin) * width
+			x := uint32(binary.LittleEndian.Uint64(data[bit>>3:]) >> (bit & 7) & mask)
+			if x != 0 {
+				x += base
+			}
+			dst[i] = x
+		}
+		return
+	}
+	for i, id := range series {
+		bit := uint64(id-begin) * width
+		dst[i] = base + uint32(binary.LittleEndian.Uint64(data[bit>>3:])>>(bit&7)&mask)
+	}
+}
+
+func (s *Segment) labels(series uint32, b *labels.ScratchBuilder) error {
+	var c cursor
+	s.eachLabel(series, func(l *segmentLabel, o uint32) {
+		c.to(&l.dictionary, o)
+		b.Add(l.name, strings.Clone(c.value()))
+	})
+	return nil
+}
+
+// eachLabel calls f with every label of a series, in name order.
+func (s *Segment) eachLabel(series uint32, f func(l *segmentLabel, o uint32)) {
+	g := s.groupOf(series)
+	begin, first := s.rowGroup(g)
+	_, last := s.rowGroup(g + 1)
+	for i := first; i < last; i++ {
+		p := s.column(i)
+		if o := p.at(series - begin); o != 0 {
+			f(s.list[p.label], o)
+		}
+	}
+}
+
+// Materializer makes label sets of many series, remembering per label where in
+// the dictionary it is: for ascending series most labels cost a comparison. It
+// is for one goroutine.
+type Materializer struct {
+	s     *Segment
+	last  []cursor // by label
+	value []string // what the cursor is at
+	b     labels.ScratchBuilder
+}
+
+// Materializer returns a materializer of the segment.
+func (s *Segment) Materializer() *Materializer {
+	return &Materializer{s: s, last: make([]cursor, len(s.list)), value: make([]string, len(s.list)), b: labels.NewScratchBuilder(16)}
+}
+
+// Labels returns the label set of a series, which owns its strings.
+func (m *Materializer) Labels(series uint32) (lset labels.Labels, err error) {
+	defer m.s.caught(debug.SetPanicOnFault(true), &err)
+	if series >= m.s.n {
+		return labels.EmptyLabels(), fmt.Errorf("labels of series %d of %d: out of range", series, m.s.n)
+	}
+	m.b.Reset()
+	m.s.eachLabel(series, func(l *segmentLabel, o uint32) {
+		c := &m.last[l.number]
+		if c.d == nil || c.last != o {
+			c.to(&l.dictionary, o)
+			m.value[l.number] = strings.Clone(c.value())
+		}
+		m.b.Add(l.name, m.value[l.number])
+	})
+	return m.b.Labels(), nil
+}
+
+// Compare compares the label set of a series with lset in the order of
+// labels.Compare.
+func (s *Segment) Compare(series uint32, lset labels.Labels) int {
+	var list [32]labels.Label
+	mine := list[:0]
+	s.eachLabel(series, func(l *segmentLabel, o uint32) {
+		mine = append(mine, labels.Label{Name: l.name, Value: l.value(o)})
+	})
+	k, result := 0, 0
+	lset.Range(func(l labels.Label) {
+		switch {
+		case result != 0:
+		case k == len(mine):
+			result = -1
+		default:
+			if result = strings.Compare(mine[k].Name, l.Name); result == 0 {
+				result = strings.Compare(mine[k].Value, l.Value)
+			}
+		}
+		k++
+	})
+	if result == 0 && len(mine) > k {
+		return 1
+	}
+	return result
+}
+
+// Lookup returns the ordinal of the series with exactly the label set lset: a
+// search per label in its dictionary and one of the series, by numbers alone.
+func (s *Segment) Lookup(lset labels.Labels) (uint32, bool) {
+	var buf [64]pair
+	want, missing := buf[:0], false
+	lset.Range(func(x labels.Label) {
+		if missing {
+			return
+		}
+		l, ok := s.byName[x.Name]
+		if !ok {
+			missing = true
+			return
+		}
+		o := l.find(x.Value)
+		missing = o == 0
+		want = append(want, pair{l.number, o})
+	})
+	if missing {
+		return 0, false
+	}
+	at := uint32(sort.Search(int(s.n), func(i int) bool { return s.comparePairs(uint32(i), want) >= 0 }))
+	if at < s.n && s.comparePairs(at, want) == 0 {
+		return at, true
+	}
+	return 0, false
+}
+
+// comparePairs compares a series with numbered labels: names and values have
+// their numbers in string order, so that this is the order of labels.Compare.
+func (s *Segment) comparePairs(series uint32, want []pair) int {
+	g := s.groupOf(series)
+	begin, first := s.rowGroup(g)
+	_, last := s.rowGroup(g + 1)
+	k := 0
+	for i := first; i < last; i++ {
+		p := s.column(i)
+		o := p.at(series - begin)
+		switch {
+		case o == 0:
+			continue
+		case k == len(want):
+			return 1
+		case p.label != want[k].label:
+			return cmp.Compare(p.label, want[k].label)
+		case o != want[k].value:
+			return cmp.Compare(o, want[k].value)
+		}
+		k++
+	}
+	return cmp.Compare(k, len(want))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/exemplar"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/part"
 )
 
@@ -27,14 +27,14 @@ type Input struct {
 // Series are told apart by numbers: memory holds four bytes for each distinct value
 // of a label of each input until w is committed, which is before an input closes.
 func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) error {
-	segments := make([]*index2.Segment, len(inputs))
+	segments := make([]*index.Segment, len(inputs))
 	for i, in := range inputs {
 		var err error
 		if segments[i], err = in.Part.Index(); err != nil {
 			return err
 		}
 	}
-	u, err := index2.NewUnion(segments)
+	u, err := index.NewUnion(segments)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) 
 	return run(ctx, w, u.Join(), inputs, mint, maxt)
 }
 
-func run(ctx context.Context, w *part.Writer, j *index2.Join, inputs []Input, mint, maxt int64) error {
+func run(ctx context.Context, w *part.Writer, j *index.Join, inputs []Input, mint, maxt int64) error {
 	m := &merging{w: w, inputs: inputs, mint: mint, maxt: maxt}
 	for _, in := range inputs {
 		walk, err := in.Part.Walk(mint, maxt)
@@ -73,7 +73,7 @@ type merging struct {
 }
 
 // series writes one series.
-func (m *merging) series(row index2.Row, places []index2.Place) error {
+func (m *merging) series(row index.Row, places []index.Place) error {
 	m.cursors = m.cursors[:0]
 	var xs []exemplar.Exemplar
 	for _, at := range places {

@@ -4,7 +4,7 @@
 // A part has the files
 //
 //	data       groups of blocks, a table that finds them, and the Meta
-//	index      the series, see package index2; old ones have version 1, package index
+//	index      the series, see package index; old ones have version 1, package index/v1
 //	exemplars  only if there are some
 //
 // framed as package section describes or, the index, much like it. A Writer

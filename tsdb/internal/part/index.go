@@ -12,7 +12,7 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	indexv1 "github.com/varvedb/varve/tsdb/internal/index/v1"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
@@ -27,7 +27,7 @@ const (
 )
 
 // openIndex opens the index at its first use. p.mu is held.
-func (p *Part) openIndex() (*index2.Segment, error) {
+func (p *Part) openIndex() (*index.Segment, error) {
 	if p.mu.index != nil {
 		return p.mu.index, nil
 	}
@@ -35,7 +35,7 @@ func (p *Part) openIndex() (*index2.Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s *index2.Segment
+	var s *index.Segment
 	var m vfs.Mapping
 	switch {
 	case version == 1:
@@ -43,7 +43,7 @@ func (p *Part) openIndex() (*index2.Segment, error) {
 	case p.meta.indexSize <= smallIndex:
 		var b []byte
 		if b, err = p.readIndex(); err == nil {
-			s, err = index2.Open(b, p.caches)
+			s, err = index.Open(b, p.caches)
 		}
 	default:
 		s, m, err = p.mapIndex()
@@ -89,7 +89,7 @@ func (p *Part) readIndex() ([]byte, error) {
 	return b, p.checkIndexSum(b)
 }
 
-func (p *Part) mapIndex() (*index2.Segment, vfs.Mapping, error) {
+func (p *Part) mapIndex() (*index.Segment, vfs.Mapping, error) {
 	m, err := p.fs.Map(path.Join(p.dir, IndexFile))
 	if err != nil {
 		return nil, nil, err
@@ -97,21 +97,21 @@ func (p *Part) mapIndex() (*index2.Segment, vfs.Mapping, error) {
 	if got := uint64(len(m.Bytes())); got != p.meta.indexSize {
 		return nil, m, p.corrupt(IndexFile, 0, fmt.Errorf("size: got %d, want %d", got, p.meta.indexSize))
 	}
-	s, err := index2.Open(m.Bytes(), p.caches)
+	s, err := index.Open(m.Bytes(), p.caches)
 	return s, m, err
 }
 
 // convertIndex writes an index of version 1 anew, in memory.
-func (p *Part) convertIndex() (*index2.Segment, error) {
+func (p *Part) convertIndex() (*index.Segment, error) {
 	b, err := p.readIndex()
 	if err != nil {
 		return nil, err
 	}
-	old, err := index.Open(b)
+	old, err := indexv1.Open(b)
 	if err != nil {
 		return nil, err
 	}
-	var w index2.Writer
+	var w index.Writer
 	builder := labels.NewScratchBuilder(16)
 	for i := range old.Len() {
 		if _, err := w.Add(old.Labels(uint32(i), &builder)); err != nil {
@@ -122,7 +122,7 @@ func (p *Part) convertIndex() (*index2.Segment, error) {
 	if _, err := w.WriteTo(&out); err != nil {
 		return nil, err
 	}
-	return index2.Open(out, p.caches)
+	return index.Open(out, p.caches)
 }
 
 // writeBuffer is bytes.Buffer without its room to grow.
@@ -146,7 +146,7 @@ func (p *Part) closeIndex() error {
 
 // verifyIndex reports what is wrong with the index: damaged pages, or another
 // part's index, or else what does not add up.
-func (p *Part) verifyIndex(s *index2.Segment, report func(Problem)) error {
+func (p *Part) verifyIndex(s *index.Segment, report func(Problem)) error {
 	p.mu.Lock()
 	m := p.mu.mapping
 	p.mu.Unlock()

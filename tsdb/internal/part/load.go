@@ -7,13 +7,13 @@ import (
 	"path"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
 // loaded is what a part reads at first use.
 type loaded struct {
-	index   *index2.Segment
+	index   *index.Segment
 	samples samples
 }
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/index/section"
-	"github.com/varvedb/varve/tsdb/internal/index2"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
@@ -21,13 +21,13 @@ type Part struct {
 	data     vfs.File
 	sections *section.File
 	meta     *meta
-	caches   index2.Caches
+	caches   index.Caches
 	damages  damages
 
 	mu struct {
 		sync.Mutex
 		loaded    *loaded
-		index     *index2.Segment
+		index     *index.Segment
 		mapping   vfs.Mapping // of the index, nil if that was read
 		exemplars *exemplarFile
 		file      vfs.File // of exemplars
@@ -93,13 +93,13 @@ func (p *Part) Meta() Meta { return p.meta.Meta }
 
 // UseCaches has look-ups in the index remembered in caches that parts may share.
 // It comes before anything else but Open.
-func (p *Part) UseCaches(c index2.Caches) { p.caches = c }
+func (p *Part) UseCaches(c index.Caches) { p.caches = c }
 
 // Index returns the series of the part. The first call opens the index and reads
 // the tables of the part; it is repeated when it failed. The rest of the index is
 // checked as it is used, and what comes of it is used in its Guard. It is good
 // until Close.
-func (p *Part) Index() (*index2.Segment, error) {
+func (p *Part) Index() (*index.Segment, error) {
 	l, err := p.load()
 	if err != nil {
 		return nil, err

@@ -18,11 +18,11 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
-func labelsOf(t testing.TB, seg *index2.Segment, series uint32) labels.Labels {
+func labelsOf(t testing.TB, seg *index.Segment, series uint32) labels.Labels {
 	t.Helper()
 	var b labels.ScratchBuilder
 	lset, err := seg.Labels(series, &b)
@@ -129,8 +129,8 @@ func TestWriterRefuses(t *testing.T) {
 	f("day before", ErrRange, WriterOptions{}, one("a", dayStart), one("b", dayStart-1))
 	f("next month", ErrRange, WriterOptions{AllowMonth: true}, one("a", dayStart), one("b", dayStart+9*dayMillis))
 	f("order", ErrOrder, WriterOptions{}, one("a", dayStart, dayStart))
-	f("label order", index2.ErrOrder, WriterOptions{}, one("b", dayStart), one("a", dayStart))
-	f("twice", index2.ErrOrder, WriterOptions{}, one("b", dayStart), one("b", dayStart+1))
+	f("label order", index.ErrOrder, WriterOptions{}, one("b", dayStart), one("a", dayStart))
+	f("twice", index.ErrOrder, WriterOptions{}, one("b", dayStart), one("b", dayStart+1))
 	f("exemplar", ErrRange, WriterOptions{}, one("b", dayStart), testSeries{lset: labels.FromStrings("c", "d"), exemplars: []exemplar.Exemplar{{Ts: 5}}})
 	failing := one("a", dayStart)
 	w, err := Create(vfs.NewMem(), "d", WriterOptions{})

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
@@ -43,7 +43,7 @@ func TestScratch(t *testing.T) {
 
 // writeRows is writePart by way of rows, with a scratch file.
 func writeRows(fs vfs.FS, dir string, list []testSeries) error {
-	h := index2.NewHead(index2.Caches{})
+	h := index.NewHead(index.Caches{})
 	for i := range list {
 		if _, _, err := h.Add(list[i].lset); err != nil {
 			return err

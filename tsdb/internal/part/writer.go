@@ -11,7 +11,7 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/index2"
+	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 )
 
@@ -38,7 +38,7 @@ type Writer struct {
 	data      *fileWriter
 	exemplars *exemplarWriter
 	groups    *groupWriter
-	series    index2.Writer
+	series    index.Writer
 	scratch   *scratch // of series, nil without terms
 
 	period    period
@@ -74,9 +74,9 @@ func Create(fs vfs.FS, dir string, opts WriterOptions) (*Writer, error) {
 // UseTerms has series come as rows of terms, through AddRow and AddRowExemplars
 // alone. It comes before anything else. The writer then holds no label sets; terms
 // must be good until Commit.
-func (w *Writer) UseTerms(terms index2.Terms) {
+func (w *Writer) UseTerms(terms index.Terms) {
 	w.scratch = newScratch(w.fs, w.dir)
-	w.series.Use(index2.Options{Terms: terms, Scratch: w.scratch})
+	w.series.Use(index.Options{Terms: terms, Scratch: w.scratch})
 }
 
 // Series returns the number of series so far.
@@ -100,7 +100,7 @@ func (w *Writer) Add(lset labels.Labels, c block.Cursor) error {
 }
 
 // AddRow is Add of the series with a row of the terms, which it does not keep.
-func (w *Writer) AddRow(row index2.Row, c block.Cursor) error {
+func (w *Writer) AddRow(row index.Row, c block.Cursor) error {
 	if w.err == nil {
 		w.err = w.add(seriesKey{row: row}, c)
 	}
@@ -110,7 +110,7 @@ func (w *Writer) AddRow(row index2.Row, c block.Cursor) error {
 // seriesKey is what a series is given by.
 type seriesKey struct {
 	lset labels.Labels
-	row  index2.Row // with terms
+	row  index.Row // with terms
 }
 
 func (k seriesKey) String() string {
@@ -153,7 +153,7 @@ func (w *Writer) add(key seriesKey, c block.Cursor) error {
 func (w *Writer) register(key seriesKey, full bool) error {
 	if w.isLast(key) {
 		if full && w.lastFull {
-			return fmt.Errorf("add series %s twice: %w", key, index2.ErrOrder)
+			return fmt.Errorf("add series %s twice: %w", key, index.ErrOrder)
 		}
 	} else {
 		var err error
@@ -313,7 +313,7 @@ func (w *Writer) AddExemplars(lset labels.Labels, list []exemplar.Exemplar) erro
 }
 
 // AddRowExemplars is AddExemplars of the series with a row.
-func (w *Writer) AddRowExemplars(row index2.Row, list []exemplar.Exemplar) error {
+func (w *Writer) AddRowExemplars(row index.Row, list []exemplar.Exemplar) error {
 	if w.err == nil && len(list) > 0 {
 		w.err = w.addExemplars(seriesKey{row: row}, list)
 	}
