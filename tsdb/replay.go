@@ -29,6 +29,7 @@ func (db *DB) replay(flushed uint64) error {
 	if err != nil {
 		return fmt.Errorf("replay log: %w", err)
 	}
+	r.enter()
 	if err := r.deleteUpTo(math.MaxUint64); err != nil {
 		return fmt.Errorf("replay log: %w", err)
 	}
@@ -65,8 +66,19 @@ type replayer struct {
 	lost    uint64
 	deletes []tombstone // of the manifest, that are still to come
 	dec     *record.Decoder
-	batch   head.Samples
+
+	// batch has the samples of frames that are not in the head yet, of lo to hi.
+	batch  head.Samples
+	lo, hi uint64
+	bytes  int // payloads of those frames
 }
+
+// What is gathered of frames before it is brought into the head: many samples of
+// one series in a row are quicker than one of each in turn.
+const (
+	gatherSamples = 1 << 19
+	gatherBytes   = 8 << 20
+)
 
 // decodedFrame is what goroutines that run ahead make of a frame of columns.
 type decodedFrame struct {
@@ -93,18 +105,24 @@ func (r *replayer) frame(f wal.Frame, d *decodedFrame) error {
 		return err
 	}
 	r.frames++
+	r.gather(f)
 	switch f.Type {
 	case record.TypeColumns:
 		r.applyColumns(f, d)
 	case record.TypeBatch:
 		r.applyItems(f)
 	case record.TypeTombstone:
+		r.enter()
 		if err := r.tombstone(f); err != nil {
 			return err
 		}
 	default:
 		return fmt.Errorf("segment %d at offset %d: unknown frame type %d", f.Segment, f.Offset, f.Type)
 	}
+	if r.batch.Len() < gatherSamples && int64(r.bytes) < min(gatherBytes, r.db.opts.FlushBytes) {
+		return nil
+	}
+	r.enter()
 	if r.db.head.Active().Bytes() < r.db.opts.FlushBytes {
 		return nil
 	}
@@ -116,6 +134,7 @@ func (r *replayer) frame(f wal.Frame, d *decodedFrame) error {
 // may have lost them.
 func (r *replayer) deleteUpTo(seq uint64) error {
 	for len(r.deletes) > 0 && r.deletes[0].seq <= seq {
+		r.enter()
 		t := &r.deletes[0]
 		if _, err := r.db.head.Delete(t.mint, t.maxt, t.matchers); err != nil {
 			return fmt.Errorf("delete %d: %w", t.seq, err)
@@ -156,7 +175,6 @@ func (r *replayer) applyColumns(f wal.Frame, d *decodedFrame) {
 	if !r.defineColumns(f, d) {
 		return
 	}
-	r.batch.Reset()
 	c := &d.columns
 	next := 0
 	for _, h := range c.Histograms {
@@ -173,7 +191,6 @@ func (r *replayer) applyColumns(f wal.Frame, d *decodedFrame) {
 	for _, m := range c.Metadata {
 		r.metadata(m.Family, m.Metadata)
 	}
-	r.enter(f)
 }
 
 // floats takes the samples [i, j) of c, which are floats.
@@ -214,21 +231,33 @@ func (r *replayer) find(ref uint64) Series {
 	return s
 }
 
-// enter brings the samples of a frame into the head.
-func (r *replayer) enter(f wal.Frame) {
-	r.db.head.Enqueue(f.Seq, &r.batch)
-	r.db.head.Drain(&r.batch)
+// gather counts a frame among those whose samples batch has.
+func (r *replayer) gather(f wal.Frame) {
+	if r.bytes == 0 {
+		r.lo = f.Seq
+	}
+	r.hi = f.Seq
+	r.bytes += max(1, len(f.Payload))
+}
+
+// enter brings the samples that were gathered into the head.
+func (r *replayer) enter() {
+	if r.batch.Len() > 0 {
+		r.batch.SortBySeries()
+		r.db.head.EnqueueFrames(r.lo, r.hi, &r.batch)
+		r.db.head.Drain(&r.batch)
+		r.batch.Reset()
+	}
+	r.bytes = 0
 }
 
 // applyItems takes a frame of the first version.
 func (r *replayer) applyItems(f wal.Frame) {
 	r.decode(f)
-	r.batch.Reset()
 	for r.dec.Next() {
 		r.item(r.dec.Item())
 	}
 	r.noteDamage(f, r.dec.Err())
-	r.enter(f)
 }
 
 func (r *replayer) decode(f wal.Frame) {

@@ -9,14 +9,18 @@ import (
 // Enqueue puts samples in line under their sequence number. Calls must come in
 // ascending order of seq, one at a time; it only takes a moment. The samples are
 // visible after Drain.
-func (h *Head) Enqueue(seq uint64, s *Samples) {
+func (h *Head) Enqueue(seq uint64, s *Samples) { h.EnqueueFrames(seq, seq, s) }
+
+// EnqueueFrames is Enqueue for the samples of several frames, in their order,
+// that have the numbers from lo to hi.
+func (h *Head) EnqueueFrames(lo, hi uint64, s *Samples) {
 	for i := range h.shards {
 		if len(s.shards[i]) == 0 {
 			continue
 		}
 		q := &h.shards[i].queue
 		q.Lock()
-		q.pieces = append(q.pieces, piece{seq: seq, samples: s})
+		q.pieces = append(q.pieces, piece{lo: lo, hi: hi, samples: s})
 		q.Unlock()
 	}
 }
@@ -82,8 +86,8 @@ func (h *Head) apply(g *Generation, i int, p piece) {
 	g.bytes.Add(int64(size))
 	h.bytes.Add(int64(size))
 	g.samples.Add(int64(len(list)))
-	storeMin(&g.seqMin, p.seq)
-	storeMax(&g.seqMax, p.seq)
+	storeMin(&g.seqMin, p.lo)
+	storeMax(&g.seqMax, p.hi)
 	storeMin(&g.mint, mint)
 	storeMax(&g.maxt, maxt)
 }

@@ -35,7 +35,7 @@ type shard struct {
 
 // piece is what a request brings for a shard, waiting to be applied.
 type piece struct {
-	seq     uint64
+	lo, hi  uint64 // its sequence numbers
 	samples *Samples
 }
 

@@ -54,6 +54,7 @@ type Samples struct {
 	histograms []Histogram
 	exemplars  []exemplar.Exemplar
 	n          int
+	sorter     sorter
 }
 
 // Len returns the number of samples and exemplars.
