@@ -13,7 +13,7 @@ import (
 )
 
 // ForceMerge flushes and joins the parts of each open day into one, and those of
-// the days before by month as far as the retention and the memory allow, leaving
+// the days before by thirds of a month as far as the retention and the memory allow, leaving
 // out what was deleted.
 func (db *DB) ForceMerge(ctx context.Context) error {
 	if err := db.ForceFlush(ctx); err != nil {
@@ -130,7 +130,7 @@ func (db *DB) mergeGroup(ctx context.Context, group []uint64) (found bool, err e
 // mergePolicy keeps parts short beside the retention, which drops them whole, and
 // merges small beside the memory: one holds numbers of the labels of all its series.
 func (db *DB) mergePolicy(now time.Time, force bool) merge.Policy {
-	p := merge.Policy{Today: dayOf(now.UnixMilli()), MaxDays: 31, MaxSeries: uint64(db.opts.MemoryBudget / mergeSeriesBytes), Force: force}
+	p := merge.Policy{Today: dayOf(now.UnixMilli()), MaxDays: maxPartDays, MaxSeries: uint64(db.opts.MemoryBudget / mergeSeriesBytes), Force: force}
 	if db.opts.Retention > 0 {
 		p.MaxDays = min(p.MaxDays, 1+int(db.opts.Retention/(10*24*time.Hour)))
 	}
@@ -139,6 +139,10 @@ func (db *DB) mergePolicy(now time.Time, force bool) merge.Policy {
 	}
 	return p
 }
+
+// maxPartDays divides a month in three: more days a part save little of the index,
+// and a query of one day passes over the series of all the others.
+const maxPartDays = 11
 
 // mergeSeriesBytes is what a merge is allowed to take for a series.
 const mergeSeriesBytes = 64
