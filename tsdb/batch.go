@@ -332,6 +332,7 @@ func (b *Batch) write() (seq uint64, err error) {
 		db.metadata.add(m.family, m.meta)
 	}
 	db.stats.samples.Add(uint64(b.count))
+	db.stats.requests.Add(1)
 	return seq, nil
 }
 

@@ -46,6 +46,8 @@ type DB struct {
 	// retention, snapshot, and a merge when it publishes; one at a time.
 	jobs sync.Mutex
 
+	hurry atomic.Int64 // how many wait for a job: while some do none rests
+
 	// gate is held shared from encoding a request to having applied it, and
 	// alone where the head and the log must agree: seal, delete, close.
 	gate   sync.RWMutex
@@ -76,6 +78,7 @@ type DB struct {
 type counters struct {
 	samples  atomic.Uint64
 	replayed atomic.Uint64
+	requests atomic.Uint64 // to write and to read
 }
 
 // The folder of a store.
@@ -236,7 +239,8 @@ func (db *DB) every(ctx context.Context, interval time.Duration, step func()) {
 	})
 }
 
-// flushLoop flushes when asked, when it is time and when a flush failed.
+// flushLoop flushes when asked, when it is time, at the end of a day and when a
+// flush failed.
 func (db *DB) flushLoop(ctx context.Context) {
 	ticker := time.NewTicker(maintainInterval)
 	defer ticker.Stop()
@@ -249,7 +253,8 @@ func (db *DB) flushLoop(ctx context.Context) {
 		case <-db.flushSignal:
 			due = true
 		case <-ticker.C:
-			due = time.Since(sealed) >= db.opts.FlushInterval
+			now := time.Now()
+			due = now.Sub(sealed) >= db.opts.FlushInterval || dayOf(now.UnixMilli()) != dayOf(sealed.UnixMilli())
 		}
 		err := db.flushOnce(ctx, due)
 		if err == nil && due {
@@ -297,6 +302,7 @@ func (db *DB) afterWrite() {
 // When the flush fails the error is returned and nothing is lost: the log
 // keeps what was not flushed.
 func (db *DB) Close() error {
+	defer db.hurried()()
 	db.gate.Lock()
 	if db.closed {
 		db.gate.Unlock()

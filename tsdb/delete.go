@@ -156,6 +156,7 @@ func (t *tombstone) saved() manifest.Tombstone {
 // CleanTombstones rewrites every part that a delete hides something of. A
 // damaged one stays as it is, and the error tells.
 func (db *DB) CleanTombstones(ctx context.Context) error {
+	defer db.hurried()()
 	if err := db.beginJob(); err != nil {
 		return err
 	}

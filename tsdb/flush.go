@@ -22,6 +22,7 @@ func dayOf(t int64) int64 { return t / dayMs }
 // ForceFlush writes all samples in memory out as parts. When it returns nil
 // they are on disk for good.
 func (db *DB) ForceFlush(ctx context.Context) error {
+	defer db.hurried()()
 	if err := db.flushOnce(ctx, true); err != nil {
 		return fmt.Errorf("flush: %w", err)
 	}
@@ -232,6 +233,7 @@ func (db *DB) publish(made []partView, g *liveGen) {
 // writeGeneration makes one part a day of the generation's samples.
 func (db *DB) writeGeneration(ctx context.Context, g *head.Generation, seqMin, seqMax uint64) (made []partView, err error) {
 	contents := db.head.Contents(g)
+	pace, n := db.pace(ctx), 0
 	defer func() {
 		if err != nil {
 			db.discard(made)
@@ -244,7 +246,14 @@ func (db *DB) writeGeneration(ctx context.Context, g *head.Generation, seqMin, s
 		}
 		p, err := db.writePart(day*dayMs, part.WriterOptions{}, func(w *part.Writer) error {
 			w.UseTerms(contents.Terms())
-			return contents.Each(day*dayMs, (day+1)*dayMs-1, func(e *head.Entry) error { return addEntry(w, e) })
+			return contents.Each(day*dayMs, (day+1)*dayMs-1, func(e *head.Entry) error {
+				if n++; n%64 == 0 {
+					if err := pace.rest(); err != nil {
+						return err
+					}
+				}
+				return addEntry(w, e)
+			})
 		}, seqMin, seqMax)
 		if err != nil {
 			return made, err

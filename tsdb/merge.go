@@ -16,6 +16,7 @@ import (
 // the days before by thirds of a month as far as the retention and the memory allow, leaving
 // out what was deleted.
 func (db *DB) ForceMerge(ctx context.Context) error {
+	defer db.hurried()()
 	if err := db.ForceFlush(ctx); err != nil {
 		return err
 	}
@@ -150,7 +151,9 @@ const mergeSeriesBytes = 64
 // beginMerge takes the lock of merges, which done gives back, and makes a
 // context that ends with the store too, so that closing need not wait.
 func (db *DB) beginMerge(ctx context.Context) (merging context.Context, done func()) {
+	done = db.hurried()
 	db.merging.Lock()
+	done()
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(db.life, cancel)
 	return ctx, func() {
@@ -198,7 +201,7 @@ func (db *DB) mergeParts(ctx context.Context, s *state, inputs []partView) error
 	}
 	opts := part.WriterOptions{AllowMonth: dayOf(mint) != dayOf(maxt)}
 	made, err := db.writePart(mint, opts, func(w *part.Writer) error {
-		return merge.Run(ctx, w, ins, mint, maxt)
+		return merge.Run(db.pace(ctx).rest, w, ins, mint, maxt)
 	}, result.SeqMin, result.SeqMax)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 // store of its own. Its files are hard links: it takes no space until the
 // originals go. It returns the folder's name.
 func (db *DB) Snapshot(ctx context.Context) (name string, err error) {
+	defer db.hurried()()
 	if err := db.beginJob(); err != nil {
 		return "", err
 	}

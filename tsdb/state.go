@@ -122,7 +122,9 @@ func (db *DB) readingParts(keep func(partView) bool) (*state, error) {
 
 // beginJob takes jobs, which the caller gives back, unless the store is closed.
 func (db *DB) beginJob() error {
+	done := db.hurried()
 	db.jobs.Lock()
+	done()
 	db.mu.Lock()
 	closed := db.mu.state.closed
 	db.mu.Unlock()

@@ -72,6 +72,7 @@ func (db *DB) Select(ctx context.Context, mint, maxt int64, ms ...*labels.Matche
 	if err != nil {
 		return nil, err
 	}
+	db.stats.requests.Add(1)
 	v := &View{db: db, state: s, mint: max(mint, db.oldest(time.Now())), maxt: maxt}
 	if err := v.find(ctx, db, ms); err != nil {
 		v.Close()

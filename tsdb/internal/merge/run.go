@@ -2,7 +2,6 @@ package merge
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
@@ -24,9 +23,11 @@ type Input struct {
 // [mint, maxt] are left out. Of blocks that no other input touches and nothing
 // hides the stored form may be copied, see part.Writer.Add.
 //
+// rest is called every few series, and may take its time; its error ends the merge.
+//
 // Series are told apart by numbers: memory holds four bytes for each distinct value
 // of a label of each input until w is committed, which is before an input closes.
-func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) error {
+func Run(rest func() error, w *part.Writer, inputs []Input, mint, maxt int64) error {
 	segments := make([]*index.Segment, len(inputs))
 	for i, in := range inputs {
 		var err error
@@ -39,10 +40,10 @@ func Run(ctx context.Context, w *part.Writer, inputs []Input, mint, maxt int64) 
 		return err
 	}
 	w.UseTerms(u)
-	return run(ctx, w, u.Join(), inputs, mint, maxt)
+	return run(rest, w, u.Join(), inputs, mint, maxt)
 }
 
-func run(ctx context.Context, w *part.Writer, j *index.Join, inputs []Input, mint, maxt int64) error {
+func run(rest func() error, w *part.Writer, j *index.Join, inputs []Input, mint, maxt int64) error {
 	m := &merging{w: w, inputs: inputs, mint: mint, maxt: maxt}
 	for _, in := range inputs {
 		walk, err := in.Part.Walk(mint, maxt)
@@ -52,8 +53,10 @@ func run(ctx context.Context, w *part.Writer, j *index.Join, inputs []Input, min
 		m.walks = append(m.walks, walk)
 	}
 	for n := 0; j.Next(); n++ {
-		if n%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
+		if n%restEvery == 0 {
+			if err := rest(); err != nil {
+				return err
+			}
 		}
 		if err := m.series(j.Row(), j.Places()); err != nil {
 			lset, _ := j.Labels() // for the message alone
@@ -62,6 +65,9 @@ func run(ctx context.Context, w *part.Writer, j *index.Join, inputs []Input, min
 	}
 	return j.Err()
 }
+
+// restEvery is how many series are written without a rest.
+const restEvery = 64
 
 // merging is a merge under way.
 type merging struct {

@@ -134,7 +134,7 @@ func expected(t testing.TB, inputs []Input, l labels.Labels, mint, maxt int64) [
 func requireMerged(t testing.TB, fs vfs.FS, inputs []Input, mint, maxt int64) part.Meta {
 	w, err := part.Create(fs, "tmp-out", part.WriterOptions{})
 	require.NoError(t, err)
-	require.NoError(t, Run(context.Background(), w, inputs, mint, maxt))
+	require.NoError(t, Run(context.Background().Err, w, inputs, mint, maxt))
 	m, err := w.Commit(1, 2)
 	require.NoError(t, err)
 	if m.Series == 0 {
@@ -241,7 +241,7 @@ func BenchmarkMerge(b *testing.B) {
 			for b.Loop() {
 				w, err := part.Create(fs, "tmp-out", part.WriterOptions{})
 				require.NoError(b, err)
-				require.NoError(b, Run(context.Background(), w, inputs, math.MinInt64, math.MaxInt64))
+				require.NoError(b, Run(context.Background().Err, w, inputs, math.MinInt64, math.MaxInt64))
 				m, err = w.Commit(1, 2)
 				require.NoError(b, err)
 			}

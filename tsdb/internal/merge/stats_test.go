@@ -207,7 +207,7 @@ func mergeAs(t *testing.T, fs vfs.FS, dir string, parts []*part.Part) *part.Part
 	for _, p := range parts {
 		inputs = append(inputs, Input{Part: p})
 	}
-	require.NoError(t, Run(context.Background(), w, inputs, math.MinInt64, math.MaxInt64))
+	require.NoError(t, Run(context.Background().Err, w, inputs, math.MinInt64, math.MaxInt64))
 	_, err = w.Commit(1, 1)
 	require.NoError(t, err)
 	p, err := part.Open(fs, dir)
