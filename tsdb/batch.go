@@ -271,7 +271,8 @@ const maxPooledSamples = 1 << 18
 
 // Commit logs the batch and makes it visible, all of it or nothing. When it
 // returns nil the samples survive the death of the process, and with
-// SyncAlways that of the machine. The batch must not be used afterwards.
+// SyncAlways that of the machine. The batch must not be used afterwards, nor
+// discarded. Who reads while it runs may see some series of it and not others.
 //
 // It returns an *OverloadError when the store refuses writes for now; any
 // other error is the disk's.

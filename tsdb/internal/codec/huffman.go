@@ -92,7 +92,7 @@ func (s *Scratch) glance(at uint, n int, src []byte, pos uint, t *table, exact b
 		acc, taken, x = acc>>48*laneOnes, taken+step, x>>(step&63)
 		acc, step = t.next(x, acc)
 		s.put(at+(taken>>8), acc)
-		acc, taken, x = acc>>48*laneOnes, taken+step, x>>(step&63)
+		acc, taken = acc>>48*laneOnes, taken+step
 		at += taken >> 8
 		pos += taken & 0xff
 	}
@@ -193,10 +193,10 @@ func glance2(s1, s2 *Scratch, n int, src1, src2 []byte, at1, pos1, at2, pos2 uin
 		acc2, taken2, x2 = acc2>>48*laneOnes, taken2+step2, x2>>(step2&63)
 		acc1, step1 = t.next(x1, acc1)
 		s1.put(at1+(taken1>>8), acc1)
-		acc1, taken1, x1 = acc1>>48*laneOnes, taken1+step1, x1>>(step1&63)
+		acc1, taken1 = acc1>>48*laneOnes, taken1+step1
 		acc2, step2 = t.next(x2, acc2)
 		s2.put(at2+(taken2>>8), acc2)
-		acc2, taken2, x2 = acc2>>48*laneOnes, taken2+step2, x2>>(step2&63)
+		acc2, taken2 = acc2>>48*laneOnes, taken2+step2
 		at1, pos1 = at1+(taken1>>8), pos1+(taken1&0xff)
 		at2, pos2 = at2+(taken2>>8), pos2+(taken2&0xff)
 	}
