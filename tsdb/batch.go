@@ -26,25 +26,37 @@ type Series = head.Ref
 
 // Batch collects the samples of one request, to be logged and made visible
 // together. It belongs to one goroutine and ends with Commit or Discard; until
-// then no series is dropped that it saw alive.
+// then no series is dropped that it saw alive. After that Discard does nothing
+// and all else panics.
 type Batch struct {
-	db      *DB
-	began   *head.Generation // the active one then; nil when the batch ended
+	*batchMemory // nil when the batch ended
+	db           *DB
+	began        *head.Generation // the active one then
+	segment      uint64           // of the log then
+	last         Series           // that was used and is alive
+	count        int              // samples without exemplars
+	mint         int64            // samples before it are refused
+	maxt         int64
+}
+
+// batchMemory is what a batch fills, kept from batch to batch.
+type batchMemory struct {
 	samples head.Samples
-	last    Series // that was used and is alive
-	count   int    // samples without exemplars
 	meta    []familyMetadata
-	mint    int64 // samples before it are refused
-	maxt    int64
 	enc     record.ColumnEncoder
-	frame   []byte              // room for the log, then what enc made
-	defined map[uint32]struct{} // slots of the series that the frame defines
-	segment uint64              // of the log when the batch began
-	// undefined are slots of the series used that lack definitions in segment,
-	// some of them twice.
+	frame   []byte                   // room for the log, then what enc made
+	defined map[uint32]struct{}      // slots of the series that the frame defines
+	label   func(name, value string) // of enc
+	builder labels.ScratchBuilder
+	// undefined are slots of the series used that lack definitions in the segment
+	// of the batch, some of them twice.
 	undefined []uint32
-	label     func(name, value string) // of enc
-	builder   labels.ScratchBuilder
+}
+
+func newBatchMemory() *batchMemory {
+	m := &batchMemory{builder: labels.NewScratchBuilder(16), defined: map[uint32]struct{}{}}
+	m.label = m.enc.Label
+	return m
 }
 
 type familyMetadata struct {
@@ -54,16 +66,15 @@ type familyMetadata struct {
 
 // Batch returns an empty batch.
 func (db *DB) Batch() *Batch {
-	b, _ := db.batches.Get().(*Batch)
-	if b == nil {
-		b = &Batch{db: db, builder: labels.NewScratchBuilder(16), defined: map[uint32]struct{}{}}
-		b.label = b.enc.Label
+	m, _ := db.batches.Get().(*batchMemory)
+	if m == nil {
+		m = newBatchMemory()
 	}
-	b.began = db.head.Enter()
-	b.segment = db.log.Segment()
 	now := time.Now()
-	b.mint, b.maxt = db.oldest(now), now.Add(db.opts.MaxFuture).UnixMilli()
-	return b
+	return &Batch{
+		batchMemory: m, db: db, began: db.head.Enter(), segment: db.log.Segment(),
+		mint: db.oldest(now), maxt: now.Add(db.opts.MaxFuture).UnixMilli(),
+	}
 }
 
 // Series finds the series with a label set or registers it. The set must be
@@ -250,19 +261,19 @@ func (b *Batch) Metadata(family string, m metadata.Metadata) error {
 // Len returns the number of samples added so far, exemplars not counted.
 func (b *Batch) Len() int { return b.count }
 
-// Discard gives the batch back without writing anything. It must not be used
-// afterwards.
+// Discard ends the batch without writing anything. It does nothing after Commit.
 func (b *Batch) Discard() {
-	if b.began == nil {
+	m := b.batchMemory
+	if m == nil {
 		return
 	}
 	b.began.Leave()
-	b.began = nil
-	b.samples.Reset()
-	clear(b.meta)
-	b.meta, b.undefined, b.count, b.last = b.meta[:0], b.undefined[:0], 0, 0
-	if b.samples.Cap() <= maxPooledSamples {
-		b.db.batches.Put(b)
+	b.batchMemory = nil
+	m.samples.Reset()
+	clear(m.meta)
+	m.meta, m.undefined = m.meta[:0], m.undefined[:0]
+	if m.samples.Cap() <= maxPooledSamples {
+		b.db.batches.Put(m)
 	}
 }
 
@@ -271,8 +282,8 @@ const maxPooledSamples = 1 << 18
 
 // Commit logs the batch and makes it visible, all of it or nothing. When it
 // returns nil the samples survive the death of the process, and with
-// SyncAlways that of the machine. The batch must not be used afterwards, nor
-// discarded. Who reads while it runs may see some series of it and not others.
+// SyncAlways that of the machine. The batch ends. Who reads while it runs may
+// see some of its series and not others.
 //
 // It returns an *OverloadError when the store refuses writes for now; any
 // other error is the disk's.
