@@ -233,13 +233,14 @@ func isNear(x float64, scale uint8) bool { _, _, ok := near(x, scale); return ok
 func (a *Analyzer) asDoubles(v []float64) {
 	d := &a.raw
 	d.reset(Doubles, 0)
-	special := 0
+	special, size := 0, 0
 	for _, x := range v {
 		if isSpecial(x) {
 			special++
+			size += exceptionBytes(math.Float64bits(x))
 		}
 	}
-	d.Special = special > Limit(len(v))
+	d.Special = special > Limit(len(v)) || size > mostExceptionBytes(len(v))
 	previous := int64(0)
 	for i, x := range v {
 		m := Ordered(math.Float64bits(x))
@@ -252,6 +253,10 @@ func (a *Analyzer) asDoubles(v []float64) {
 	}
 	d.settle()
 }
+
+// mostExceptionBytes is how much larger exceptions may make n doubles, which may
+// be incompressible.
+func mostExceptionBytes(n int) int { return 40 + n/16 }
 
 // isSpecial tells whether x has no place in the order of numbers, or shares one.
 func isSpecial(x float64) bool { return x != x || x == 0 && math.Signbit(x) }

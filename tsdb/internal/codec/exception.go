@@ -38,18 +38,30 @@ func AppendExceptions(dst []byte, list []Exception) []byte {
 	for _, e := range list {
 		dst = binary.AppendUvarint(dst, uint64(e.Index-last))
 		last = e.Index
-		form := byte(exceptOther)
-		for f, b := range exceptBits {
-			if b == e.Bits {
-				form = byte(f)
-			}
-		}
+		form := formOf(e.Bits)
 		dst = append(dst, form)
 		if form == exceptOther {
 			dst = binary.LittleEndian.AppendUint64(dst, e.Bits)
 		}
 	}
 	return dst
+}
+
+func formOf(bits uint64) byte {
+	for f, b := range exceptBits {
+		if b == bits {
+			return byte(f)
+		}
+	}
+	return exceptOther
+}
+
+// exceptionBytes is the most that an exception takes.
+func exceptionBytes(bits uint64) int {
+	if formOf(bits) == exceptOther {
+		return 2 + 1 + 8
+	}
+	return 2 + 1
 }
 
 // DecodeExceptions appends the count exceptions that src begins with to dst and
