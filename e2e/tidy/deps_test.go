@@ -59,8 +59,17 @@ const depsRules = `
 	tsdb/internal/manifest, tsdb/internal/part, tsdb/internal/record, tsdb/internal/wal
 	< tsdb/inspect;
 
+	# The query engine: rows, kernels on them, plans and what makes them; only
+	# execution reads the store.
+	NONE < promqlx/internal/row
+	< promqlx/internal/rollup, promqlx/internal/aggr, promqlx/internal/binop, promqlx/internal/funcs;
+	NONE < promqlx/internal/plan < promqlx/internal/promql;
+	tsdb, promqlx/internal/plan, promqlx/internal/rollup, promqlx/internal/aggr,
+	promqlx/internal/binop, promqlx/internal/funcs
+	< promqlx/internal/exec;
+
 	# Queries read the store; they know no door.
-	tsdb < promqlx;
+	promqlx/internal/exec, promqlx/internal/promql < promqlx;
 
 	# The doors. They know no sibling.
 	remote/internal/wire < remote/internal/httpbody;

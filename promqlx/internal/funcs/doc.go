@@ -1,0 +1,2 @@
+// Package funcs holds the functions of instant vectors and scalars.
+package funcs

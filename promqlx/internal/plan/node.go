@@ -1,0 +1,205 @@
+package plan
+
+import (
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
+)
+
+// Node is a part of a plan. The trees are changed by rewrites alone, before
+// they run; a running query reads them.
+type Node interface {
+	// Type is what the node yields.
+	Type() parser.ValueType
+	// Children are the nodes it reads, in the order they are evaluated.
+	Children() []Node
+	// Position is where in the text it stands; annotations name it.
+	Position() posrange.PositionRange
+}
+
+// Pos is the position of a node in the text.
+type Pos posrange.PositionRange
+
+// Position returns the position as the parser gives it.
+func (p Pos) Position() posrange.PositionRange { return posrange.PositionRange(p) }
+
+// Number is a scalar constant.
+type Number struct {
+	Pos
+	Value float64
+}
+
+// Text is a string constant.
+type Text struct {
+	Pos
+	Value string
+}
+
+// Selector says which samples a leaf reads. At a step t the samples looked at
+// are those at or before (At or t) - Offset.
+type Selector struct {
+	Pos
+	Matchers []*labels.Matcher
+	Offset   int64  // milliseconds, as written: it is not adjusted for At
+	At       *int64 // the time of an @ modifier, in milliseconds
+	// Anchored and Smoothed are the extended range modifiers.
+	Anchored, Smoothed bool
+	// StatsOnly tells that of histograms only count and sum are looked at
+	// (SkipHistogramBuckets of Prometheus' parser).
+	StatsOnly bool
+	// Labels names the labels that are looked at above; nil means all. A
+	// selector that nobody looks at the labels of has an empty, non-nil list.
+	Labels []string
+}
+
+// Instant yields of each series the sample that is current at each step: an
+// instant vector selector.
+type Instant struct {
+	Selector
+	// Time makes the value of a float the time of its sample ("timestamp") or
+	// its start time ("start_timestamp"), in seconds, as these functions do of a
+	// selector; empty for values.
+	Time string
+	// TimePos is the position of the call of Time.
+	TimePos Pos
+}
+
+// Matrix yields all samples of a range: a range vector that is the answer
+// itself. Functions over range vectors are Rollups.
+type Matrix struct {
+	Selector
+	Range int64 // milliseconds
+}
+
+// Rollup applies a function to a window of samples at each step.
+type Rollup struct {
+	Pos                // of the call
+	Func     string    // name of the function
+	Range    int64     // length of the window in milliseconds, open on the left
+	Selector *Selector // what the windows slide over: this,
+	Subquery *Subquery // or this
+	// Args are the scalar arguments, in the order of the text without the range
+	// vector, which stands at RangeArg among them.
+	Args     []Node
+	RangeArg int
+	// ArgPos are the positions of all arguments, the range vector's included.
+	ArgPos []Pos
+	// Absent are the labels that absent_over_time gives its series.
+	Absent labels.Labels
+}
+
+// Subquery evaluates a node on a grid of its own.
+type Subquery struct {
+	Pos
+	Child  Node
+	Range  int64  // milliseconds
+	Step   int64  // milliseconds, positive; the default is filled in
+	Offset int64  // milliseconds, as written
+	At     *int64 // milliseconds
+}
+
+// Call applies a function to instant vectors and scalars.
+type Call struct {
+	Pos
+	Func   string
+	Args   []Node // strings are Text
+	ArgPos []Pos
+	// Absent are the labels that absent gives its series.
+	Absent labels.Labels
+}
+
+// Aggregate joins series into groups.
+type Aggregate struct {
+	Pos
+	Op       parser.ItemType
+	Child    Node
+	Param    Node     // of topk, bottomk, limitk, limit_ratio, quantile, count_values; or nil
+	Grouping []string // sorted
+	Without  bool     // Grouping then has the metadata labels too (__name__, __type__, __unit__)
+	// ChildPos and ParamPos are the positions of the expressions as written.
+	ChildPos, ParamPos Pos
+}
+
+// Binary combines two nodes.
+type Binary struct {
+	Pos
+	Op          parser.ItemType
+	Left, Right Node
+	Matching    *parser.VectorMatching // nil unless both sides are vectors
+	Bool        bool
+}
+
+// Minus is the unary minus.
+type Minus struct {
+	Pos
+	Child Node
+}
+
+// Once evaluates a node at the first step and repeats its values at all others.
+type Once struct{ Child Node }
+
+// Shared is a node that several places of a plan refer to: it is evaluated once
+// and its rows are kept for all.
+type Shared struct {
+	ID    int
+	Child Node
+	Uses  int
+}
+
+// Type and Children, in the order of the nodes above.
+
+func (*Number) Type() parser.ValueType    { return parser.ValueTypeScalar }
+func (*Text) Type() parser.ValueType      { return parser.ValueTypeString }
+func (*Instant) Type() parser.ValueType   { return parser.ValueTypeVector }
+func (*Matrix) Type() parser.ValueType    { return parser.ValueTypeMatrix }
+func (*Rollup) Type() parser.ValueType    { return parser.ValueTypeVector }
+func (*Subquery) Type() parser.ValueType  { return parser.ValueTypeMatrix }
+func (*Aggregate) Type() parser.ValueType { return parser.ValueTypeVector }
+func (n *Minus) Type() parser.ValueType   { return n.Child.Type() }
+func (n *Once) Type() parser.ValueType    { return n.Child.Type() }
+func (n *Shared) Type() parser.ValueType  { return n.Child.Type() }
+
+func (n *Call) Type() parser.ValueType {
+	switch n.Func {
+	case "scalar", "time", "pi", "max_of", "min_of":
+		return parser.ValueTypeScalar
+	}
+	return parser.ValueTypeVector
+}
+
+func (n *Binary) Type() parser.ValueType {
+	if n.Left.Type() == parser.ValueTypeScalar && n.Right.Type() == parser.ValueTypeScalar {
+		return parser.ValueTypeScalar
+	}
+	return parser.ValueTypeVector
+}
+
+func (*Number) Children() []Node  { return nil }
+func (*Text) Children() []Node    { return nil }
+func (*Instant) Children() []Node { return nil }
+func (*Matrix) Children() []Node  { return nil }
+
+func (n *Rollup) Children() []Node {
+	if n.Subquery != nil {
+		return append([]Node{n.Subquery}, n.Args...)
+	}
+	return n.Args
+}
+
+func (n *Subquery) Children() []Node { return []Node{n.Child} }
+func (n *Call) Children() []Node     { return n.Args }
+
+func (n *Aggregate) Children() []Node {
+	if n.Param != nil {
+		return []Node{n.Param, n.Child}
+	}
+	return []Node{n.Child}
+}
+
+func (n *Binary) Children() []Node { return []Node{n.Left, n.Right} }
+func (n *Minus) Children() []Node  { return []Node{n.Child} }
+func (n *Once) Children() []Node   { return []Node{n.Child} }
+func (n *Shared) Children() []Node { return []Node{n.Child} }
+
+func (n *Once) Position() posrange.PositionRange   { return n.Child.Position() }
+func (n *Shared) Position() posrange.PositionRange { return n.Child.Position() }

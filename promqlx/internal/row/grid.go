@@ -1,0 +1,23 @@
+package row
+
+// Grid is the steps of an evaluation: N times, Step milliseconds apart. An
+// instant query has one step.
+type Grid struct {
+	Start int64 // time of the first step, in milliseconds
+	Step  int64 // positive
+	N     int   // number of steps, at least 1
+}
+
+// GridOf returns the grid of start, start+step, ... up to end, inclusive.
+func GridOf(start, end, step int64) Grid {
+	if end < start {
+		return Grid{Start: start, Step: step}
+	}
+	return Grid{Start: start, Step: step, N: int((end-start)/step) + 1}
+}
+
+// T returns the time of step i.
+func (g Grid) T(i int) int64 { return g.Start + int64(i)*g.Step }
+
+// End returns the time of the last step.
+func (g Grid) End() int64 { return g.T(g.N - 1) }
