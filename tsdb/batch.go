@@ -47,6 +47,7 @@ type batchMemory struct {
 	frame   []byte                   // room for the log, then what enc made
 	defined map[uint32]struct{}      // slots of the series that the frame defines
 	label   func(name, value string) // of enc
+	changes changeSet                // what the batch writes to
 	builder labels.ScratchBuilder
 	// undefined are slots of the series used that lack definitions in the segment
 	// of the batch, some of them twice.
@@ -270,6 +271,7 @@ func (b *Batch) Discard() {
 	b.began.Leave()
 	b.batchMemory = nil
 	m.samples.Reset()
+	m.changes = changeSet{}
 	clear(m.meta)
 	m.meta, m.undefined = m.meta[:0], m.undefined[:0]
 	if m.samples.Cap() <= maxPooledSamples {
@@ -321,10 +323,11 @@ func (b *Batch) write() (seq uint64, err error) {
 	if db.closed {
 		return 0, ErrClosed
 	}
-	var segment uint64
+	segment := db.log.Segment()
+	b.encode(segment)
+	db.changes.begin(&b.changes)
+	defer db.changes.end(&b.changes)
 	for {
-		segment = db.log.Segment()
-		b.encode(segment)
 		db.commit.Lock()
 		seq, err = db.log.AppendFrame(segment, record.TypeColumns, 0, b.frame, b.enc.DefinitionBytes())
 		if err == nil {
@@ -334,6 +337,8 @@ func (b *Batch) write() (seq uint64, err error) {
 		if !errors.Is(err, wal.ErrSegmentChanged) {
 			break
 		}
+		segment = db.log.Segment()
+		b.encode(segment)
 	}
 	if err != nil {
 		return 0, err
@@ -366,6 +371,7 @@ func defined(mark, segment uint64) (times uint64) {
 func (b *Batch) encode(segment uint64) {
 	b.enc.Reset()
 	clear(b.defined)
+	stretch := int64(-changeMs) // the begin of the one that the sample before is in
 	if segment == b.segment {
 		for _, slot := range b.undefined {
 			b.define(slot, segment)
@@ -377,6 +383,10 @@ func (b *Batch) encode(segment uint64) {
 			x := &list[k]
 			if segment != b.segment && (k == 0 || x.Slot != list[k-1].Slot) {
 				b.define(x.Slot, segment)
+			}
+			if uint64(x.T-stretch) >= changeMs {
+				stretch = x.T - x.T%changeMs
+				b.changes.add(slotOf(x.T))
 			}
 			b.encodeSample(x)
 		}

@@ -2,6 +2,7 @@ package tsdb
 
 import (
 	"errors"
+	"math"
 	"sync"
 
 	"github.com/varvedb/varve/tsdb/internal/part"
@@ -35,6 +36,7 @@ func (l *damageLog) first(text string) bool {
 // noteDamage reports damage that a reader met, once.
 func (db *DB) noteDamage(err error) {
 	if db.damage.first(err.Error()) {
+		db.changing(math.MinInt64, math.MaxInt64)() // what it hides is left out from now on
 		db.scrub.mu.Lock()
 		db.scrub.mu.stats.Damages++
 		db.scrub.mu.Unlock()

@@ -63,8 +63,9 @@ type DB struct {
 		nextPart uint64
 	}
 
-	damage damageLog
-	scrub  scrubber
+	damage  damageLog
+	scrub   scrubber
+	changes changes
 
 	disk atomic.Pointer[OverloadError] // not nil while the disk is short
 

@@ -33,6 +33,7 @@ func (db *DB) Delete(ctx context.Context, mint, maxt int64, ms ...*labels.Matche
 		return err
 	}
 	defer db.jobs.Unlock()
+	defer db.changing(mint, maxt)()
 	t := tombstone{seq: math.MaxUint64, mint: mint, maxt: maxt, matchers: slices.Clone(ms)}
 	reached, err := db.reach(t)
 	if err != nil {

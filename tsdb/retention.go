@@ -56,6 +56,9 @@ func (db *DB) drop(parts []partView, reason string) error {
 	if len(parts) == 0 {
 		return nil
 	}
+	for _, p := range parts {
+		defer db.changing(p.info.MinT, p.info.MaxT)()
+	}
 	if err := db.replaceParts(parts, nil); err != nil {
 		return err
 	}

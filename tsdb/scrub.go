@@ -110,6 +110,7 @@ func (db *DB) scrubPart(ctx context.Context, p *livePart) error {
 		db.noteDamage(d)
 	}
 	if len(damages) > 0 { // so that those who read it know
+		defer db.changing(p.info.MinT, p.info.MaxT)()
 		known := p.part.Verify(func(part.Problem) {})
 		if known != nil && !damaged(known) {
 			return known
@@ -158,6 +159,7 @@ func (db *DB) quarantineLive(p *livePart, cause error) error {
 	if !s.has(p) {
 		return nil // merged away or dropped meanwhile
 	}
+	defer db.changing(p.info.MinT, p.info.MaxT)()
 	if err := db.quarantine(p.info, cause); err != nil {
 		return err
 	}

@@ -1,0 +1,109 @@
+package tsdb_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/tsdb"
+)
+
+// benchStore holds a day of the cpu-only set: walks of integers in 0 to 100, each
+// series with so many samples in so many flushes, the last of which may be left in
+// memory.
+func benchStore(b *testing.B, series, samples, flushes int, head bool) *tsdb.DB {
+	db, err := tsdb.Open(b.TempDir(), tsdb.Options{MinFree: -1, FlushBytes: 1 << 40, MemoryBudget: 1 << 40, Sync: tsdb.SyncOff()})
+	require.NoError(b, err)
+	b.Cleanup(func() { db.Close() })
+	r := rand.New(rand.NewPCG(42, 42))
+	values := make([]float64, series)
+	at := 0
+	for f := range flushes {
+		to := samples * (f + 1) / flushes
+		for s := range series {
+			batch := db.Batch()
+			host := s / 10
+			ref, err := batch.Series(labels.FromStrings("__name__", fmt.Sprint("cpu_usage_", s%10), "arch", "x64", "datacenter", fmt.Sprintf("us-west-%d", host%3),
+				"hostname", fmt.Sprintf("host_%d", host), "os", "Ubuntu16.04LTS", "rack", fmt.Sprint(host*7%100), "region", fmt.Sprintf("us-west-%d", host%3),
+				"service", fmt.Sprint(host*3%20), "service_environment", "production", "service_version", fmt.Sprint(host%2), "team", "LON"))
+			require.NoError(b, err)
+			for i := at; i < to; i++ {
+				values[s] = min(100, max(0, values[s]+r.NormFloat64()))
+				if err := batch.Float(ref, 0, t0+int64(i)*10000, math.Trunc(values[s])); err != nil {
+					b.Fatal(err)
+				}
+			}
+			require.NoError(b, batch.Commit(context.Background()))
+		}
+		at = to
+		if !head || f+1 < flushes {
+			require.NoError(b, db.ForceFlush(context.Background()))
+		}
+	}
+	return db
+}
+
+type readBench struct {
+	name    string
+	flushes int
+	head    bool
+}
+
+var readBenches = []readBench{{"head", 1, true}, {"part", 1, false}, {"part and head", 2, true}, {"three parts", 3, false}}
+
+func benchView(b *testing.B, db *tsdb.DB, mint, maxt int64) *tsdb.View {
+	v, err := db.Select(context.Background(), mint, maxt)
+	require.NoError(b, err)
+	b.Cleanup(v.Close)
+	return v
+}
+
+// BenchmarkRead reads a range of many series.
+func BenchmarkRead(b *testing.B) {
+	for _, state := range readBenches {
+		db := benchStore(b, 1000, 8640, state.flushes, state.head)
+		for _, span := range []struct {
+			name       string
+			mint, maxt int64
+		}{{"day", t0, t0 + day}, {"hour", t0 + 5*3600_000 + 7, t0 + 6*3600_000}, {"minute", t0 + 5*3600_000 + 7, t0 + 5*3600_000 + 60_000}} {
+			b.Run(state.name+"/"+span.name, func(b *testing.B) {
+				v := benchView(b, db, t0, t0+day)
+				b.ReportAllocs()
+				var into tsdb.Samples
+				n := 0
+				for b.Loop() {
+					n = 0
+					for i := range v.Len() {
+						if err := v.Read(i, span.mint, span.maxt, &into); err != nil {
+							b.Fatal(err)
+						}
+						n += into.Len()
+						into.Reset()
+					}
+				}
+				each := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+				b.ReportMetric(each/float64(n), "ns/sample")
+				b.ReportMetric(each/float64(v.Len()), "ns/series")
+			})
+		}
+		b.Run(state.name+"/last", func(b *testing.B) {
+			v := benchView(b, db, t0, t0+day)
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range v.Len() {
+					if _, _, _, _, ok, err := v.Last(i, t0, t0+5*3600_000); !ok || err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(v.Len()), "ns/series")
+		})
+		require.NoError(b, db.Close())
+	}
+}
