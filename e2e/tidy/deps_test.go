@@ -68,8 +68,12 @@ const depsRules = `
 	promqlx/internal/binop, promqlx/internal/funcs
 	< promqlx/internal/exec;
 
+	# What surrounds a query: what it may take, what it tells of itself.
+	NONE < promqlx/internal/budget, promqlx/internal/trace < promqlx/internal/exec;
+	NONE < promqlx/internal/top;
+
 	# Queries read the store; they know no door.
-	promqlx/internal/exec, promqlx/internal/promql < promqlx;
+	promqlx/internal/exec, promqlx/internal/promql, promqlx/internal/top < promqlx;
 
 	# The doors. They know no sibling.
 	remote/internal/wire < remote/internal/httpbody;
