@@ -10,6 +10,9 @@ import (
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/features"
 	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/varvedb/varve/promqlx/internal/budget"
+	"github.com/varvedb/varve/promqlx/internal/top"
 )
 
 // Queryable is where an evaluator reads series from.
@@ -31,6 +34,12 @@ type Query interface {
 	Stats() *stats.Statistics
 }
 
+// Explainer is a Query that tells how it is evaluated, as text of several lines.
+// The queries of an Engine are Explainers; they need not be executed for it.
+type Explainer interface {
+	Explain() string
+}
+
 // QueryOptions are what one query asks for beyond its text.
 type QueryOptions struct {
 	// LookbackDelta replaces the engine's when positive.
@@ -40,15 +49,10 @@ type QueryOptions struct {
 	PerStepStats bool
 	// UseStartTimestamps overrides the feature use-start-timestamps when not nil.
 	UseStartTimestamps *bool
-}
-
-// Evaluator makes queries of texts. Its methods may be called at once from many
-// goroutines and read no samples: that is left to Query.Exec.
-type Evaluator interface {
-	// Instant prepares a query for one time.
-	Instant(ctx context.Context, q Queryable, query string, opts QueryOptions, t time.Time) (Query, error)
-	// Range prepares a query for start, start+step, ... up to end. The step is positive.
-	Range(ctx context.Context, q Queryable, query string, opts QueryOptions, start, end time.Time, step time.Duration) (Query, error)
+	// Trace receives the steps of the query; nil records none.
+	Trace *Trace
+	// Client is who asks, for the list of active queries and QueryInfo.
+	Client string
 }
 
 // Engine parses and evaluates PromQL. It is safe for concurrent use.
@@ -56,7 +60,14 @@ type Engine struct {
 	evaluator Evaluator
 	parser    parser.Parser
 	opts      Options
+	set       featureSet
 	features  features.Collector
+
+	slots   slots
+	memory  *budget.Pool
+	active  activeQueries
+	last    *top.Recorder
+	metrics *metrics
 }
 
 // New returns an engine, or an error that names every mistake in opts.
@@ -70,20 +81,29 @@ func New(opts Options) (*Engine, error) {
 	e := &Engine{
 		parser:   boundedParser{parser.NewParser(set.parserOptions()), opts.MaxQueryBytes},
 		opts:     opts,
+		set:      set,
 		features: features.NewRegistry(),
+		slots:    newSlots(opts.MaxConcurrent),
+		memory: budget.NewPool(budget.Limits{
+			Memory: opts.MaxMemory, QueryMemory: opts.MaxQueryMemory, Samples: int64(opts.MaxSamples),
+		}),
+		last: top.NewRecorder(0),
 	}
-	e.evaluator = newUpstream(opts, set, e.parser, e.features)
+	set.register(e.features)
+	e.parser.RegisterFeatures(e.features)
+	e.metrics = newMetrics(e)
+	e.evaluator = newUpstream(opts, set, e.parser)
 	return e, nil
 }
 
 // Instant prepares a query for the time t.
-func (e *Engine) Instant(ctx context.Context, q Queryable, query string, opts QueryOptions, t time.Time) (Query, error) {
-	return e.evaluator.Instant(ctx, q, query, opts, t)
+func (e *Engine) Instant(ctx context.Context, q Queryable, text string, opts QueryOptions, t time.Time) (Query, error) {
+	return e.prepare(ctx, &Request{Storage: q, Text: text, Start: t, End: t}, opts)
 }
 
-// Range prepares a query for start, start+step, ... up to end.
-func (e *Engine) Range(ctx context.Context, q Queryable, query string, opts QueryOptions, start, end time.Time, step time.Duration) (Query, error) {
-	return e.evaluator.Range(ctx, q, query, opts, start, end, step)
+// Range prepares a query for start, start+step, ... up to end. The step is positive.
+func (e *Engine) Range(ctx context.Context, q Queryable, text string, opts QueryOptions, start, end time.Time, step time.Duration) (Query, error) {
+	return e.prepare(ctx, &Request{Storage: q, Text: text, Start: start, End: end, Step: step}, opts)
 }
 
 // ParseExpr parses an expression with the engine's features.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/features"
 )
 
 // FeatureKind says what a name given to --enable-feature means.
@@ -71,4 +72,16 @@ func (s featureSet) parserOptions() parser.Options {
 		EnableBinopFillModifiers:    s[featBinopFill],
 		EnableUnquotedUTF8Names:     s[featUnquotedUTF8],
 	}
+}
+
+// register tells what evaluation understands, in the words of Prometheus'
+// engine; the parser tells the rest.
+func (s featureSet) register(r features.Collector) {
+	r.Enable(features.PromQL, "at_modifier")
+	r.Enable(features.PromQL, "negative_offset")
+	r.Enable(features.PromQL, "per_query_lookback_delta")
+	r.Enable(features.PromQL, "subqueries")
+	r.Set(features.PromQL, "per_step_stats", s[featPerStepStats])
+	r.Set(features.PromQL, "delayed_name_removal", s[featDelayedNameRemoval])
+	r.Set(features.PromQL, "type_and_unit_labels", s[featTypeAndUnitLabels])
 }

@@ -17,6 +17,8 @@ const (
 	DefaultLookbackDelta = 5 * time.Minute
 	DefaultSubqueryStep  = time.Minute
 	DefaultMaxQueryBytes = 64 << 10
+	// DefaultMaxMemory is what Prometheus has no limit for.
+	DefaultMaxMemory = 1 << 30
 )
 
 // Options configure an Engine. The zero value works and means the defaults.
@@ -28,6 +30,14 @@ type Options struct {
 	// MaxConcurrent bounds the queries that evaluate at once; further ones wait
 	// until their deadline. 0 means DefaultMaxConcurrent.
 	MaxConcurrent int
+	// MaxMemory bounds the bytes that all queries hold at a time, results that are
+	// not closed included; 0 means DefaultMaxMemory. A query that needs more than is
+	// left waits before it begins, until its deadline; if it is already running it
+	// fails with a *MemoryError.
+	MaxMemory int64
+	// MaxQueryMemory bounds the bytes of one query, which fails with a *MemoryError
+	// beyond that; 0 means half of MaxMemory.
+	MaxQueryMemory int64
 	// LookbackDelta is how old a sample an instant selector still takes; 0 means
 	// DefaultLookbackDelta.
 	LookbackDelta time.Duration
@@ -42,6 +52,9 @@ type Options struct {
 	EnabledFeatures []string
 	// Registerer receives the engine's metrics; nil registers none.
 	Registerer prometheus.Registerer
+	// QueryEnded is told of each query that was executed, when its evaluation
+	// ended; nil is told nothing. It is called from many goroutines.
+	QueryEnded func(QueryInfo)
 	// Logger receives what the evaluator has to say, such as a recovered panic;
 	// nil discards it.
 	Logger *slog.Logger
@@ -58,6 +71,8 @@ func (o Options) Validate() error {
 		{"max samples", int64(o.MaxSamples)},
 		{"max concurrent queries", int64(o.MaxConcurrent)},
 		{"max query bytes", int64(o.MaxQueryBytes)},
+		{"max memory of queries", o.MaxMemory},
+		{"max memory of a query", o.MaxQueryMemory},
 		{"lookback delta", int64(o.LookbackDelta)},
 		{"subquery step", int64(o.SubqueryStep)},
 	} {
@@ -67,6 +82,9 @@ func (o Options) Validate() error {
 	}
 	if o.SubqueryStep > 0 && o.SubqueryStep < time.Millisecond {
 		errs = append(errs, fmt.Errorf("subquery step must be at least 1ms, got %s", o.SubqueryStep))
+	}
+	if d := o.withDefaults(); d.MaxMemory > 0 && d.MaxQueryMemory > d.MaxMemory {
+		errs = append(errs, fmt.Errorf("max memory of a query, %d bytes, must not exceed that of all queries, %d", d.MaxQueryMemory, d.MaxMemory))
 	}
 	return errors.Join(errs...)
 }
@@ -86,6 +104,15 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxQueryBytes == 0 {
 		o.MaxQueryBytes = DefaultMaxQueryBytes
+	}
+	if o.MaxMemory == 0 {
+		o.MaxMemory = DefaultMaxMemory
+	}
+	if o.MaxQueryMemory == 0 {
+		o.MaxQueryMemory = max(1, o.MaxMemory/2)
+	}
+	if o.QueryEnded == nil {
+		o.QueryEnded = func(QueryInfo) {}
 	}
 	if o.SubqueryStep == 0 {
 		o.SubqueryStep = DefaultSubqueryStep

@@ -7,53 +7,34 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// slots bounds the queries that evaluate at once (I1). It is the engine's
-// promql.QueryTracker, which the engine asks twice per query: to parse, where
-// nobody should wait and the engine's timeout does not run yet, and to evaluate.
-type slots struct {
-	taken chan struct{}
-}
+// slots bounds the queries that evaluate at once (I1): who has sent one token has
+// a slot. Go serves blocked senders in the order in which they came.
+type slots chan struct{}
 
-// What Insert returns and Delete gets back.
-const (
-	slotNone = iota
-	slotTaken
-)
+func newSlots(n int) slots { return make(slots, n) }
 
-func newSlots(n int) *slots { return &slots{taken: make(chan struct{}, n)} }
-
-type slotKey struct{}
-
-// withSlot marks a context whose query needs a slot.
-func withSlot(ctx context.Context) context.Context {
-	return context.WithValue(ctx, slotKey{}, true)
-}
-
-// GetMaxConcurrent returns the number of slots.
-func (s *slots) GetMaxConcurrent() int { return cap(s.taken) }
-
-// Insert waits for a slot until ctx ends (I2).
-func (s *slots) Insert(ctx context.Context, _ string) (int, error) {
-	if ctx.Value(slotKey{}) == nil {
-		return slotNone, nil
-	}
+// take waits for a slot until ctx ends (I2).
+func (s slots) take(ctx context.Context) error {
 	select {
-	case s.taken <- struct{}{}:
-		return slotTaken, nil
+	case s <- struct{}{}:
+		return nil
 	case <-ctx.Done():
-	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return slotNone, promql.ErrQueryTimeout("query queue")
-	}
-	return slotNone, promql.ErrQueryCanceled("query queue")
-}
-
-// Delete frees the slot that Insert gave.
-func (s *slots) Delete(slot int) {
-	if slot == slotTaken {
-		<-s.taken
+		return contextError(ctx, "query queue")
 	}
 }
 
-// Close does nothing: there is nothing to close.
-func (s *slots) Close() error { return nil }
+// free gives a slot back.
+func (s slots) free() { <-s }
+
+// contextError says, in Prometheus' words, why ctx ended and where the query was
+// then; it returns nil if ctx has not ended.
+func contextError(ctx context.Context, where string) error {
+	switch err := ctx.Err(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return promql.ErrQueryTimeout(where)
+	default:
+		return promql.ErrQueryCanceled(where)
+	}
+}

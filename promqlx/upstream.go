@@ -2,26 +2,24 @@ package promqlx
 
 import (
 	"context"
-	"time"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/util/features"
+	"github.com/prometheus/prometheus/util/stats"
 )
 
-// upstream is the Evaluator that borrows Prometheus' engine.
+// upstream is the Evaluator that borrows Prometheus' engine. It parses the text
+// anew and knows no Meter.
 type upstream struct {
 	engine *promql.Engine
 }
 
-func newUpstream(opts Options, set featureSet, p parser.Parser, reg features.Collector) *upstream {
+func newUpstream(opts Options, set featureSet, p parser.Parser) *upstream {
 	step := opts.SubqueryStep.Milliseconds()
 	return &upstream{engine: promql.NewEngine(promql.EngineOpts{
 		Logger:                   opts.Logger,
-		Reg:                      opts.Registerer,
 		MaxSamples:               opts.MaxSamples,
 		Timeout:                  opts.Timeout,
-		ActiveQueryTracker:       newSlots(opts.MaxConcurrent),
 		LookbackDelta:            opts.LookbackDelta,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return step },
 		EnableAtModifier:         true,
@@ -30,36 +28,43 @@ func newUpstream(opts Options, set featureSet, p parser.Parser, reg features.Col
 		EnableDelayedNameRemoval: set[featDelayedNameRemoval],
 		EnableTypeAndUnitLabels:  set[featTypeAndUnitLabels],
 		UseStartTimestamps:       set[featStartTimestamps],
-		FeatureRegistry:          reg,
 		Parser:                   p,
 	})}
 }
 
-func (u *upstream) Instant(ctx context.Context, q Queryable, query string, opts QueryOptions, t time.Time) (Query, error) {
-	qry, err := u.engine.NewInstantQuery(ctx, q, opts.upstream(), query, t)
+// Prepare implements Evaluator.
+func (u *upstream) Prepare(ctx context.Context, r *Request) (Evaluation, error) {
+	opts := promql.NewPrometheusQueryOpts(r.Stats.Samples.EnablePerStepStats, r.Lookback, &r.StartTimestamps)
+	var q promql.Query
+	var err error
+	if r.Step == 0 {
+		q, err = u.engine.NewInstantQuery(ctx, r.Storage, opts, r.Text, r.Start)
+	} else {
+		q, err = u.engine.NewRangeQuery(ctx, r.Storage, opts, r.Text, r.Start, r.End, r.Step)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return upstreamQuery{qry}, nil
+	return &upstreamEvaluation{q, r.Stats}, nil
 }
 
-func (u *upstream) Range(ctx context.Context, q Queryable, query string, opts QueryOptions, start, end time.Time, step time.Duration) (Query, error) {
-	qry, err := u.engine.NewRangeQuery(ctx, q, opts.upstream(), query, start, end, step)
-	if err != nil {
-		return nil, err
+// upstreamEvaluation is a query of Prometheus' engine, which has statistics of
+// its own.
+type upstreamEvaluation struct {
+	query promql.Query
+	stats *stats.Statistics
+}
+
+// Run implements Evaluation.
+func (q *upstreamEvaluation) Run(ctx context.Context, _ *Trace) *Result {
+	res := q.query.Exec(ctx)
+	from := q.query.Stats()
+	*q.stats.Samples = *from.Samples
+	for _, t := range []stats.QueryTiming{stats.QueryPreparationTime, stats.InnerEvalTime, stats.ResultSortTime} {
+		*q.stats.Timers.GetTimer(t) = *from.Timers.GetTimer(t)
 	}
-	return upstreamQuery{qry}, nil
+	return res
 }
 
-func (o QueryOptions) upstream() promql.QueryOpts {
-	return promql.NewPrometheusQueryOpts(o.PerStepStats, o.LookbackDelta, o.UseStartTimestamps)
-}
-
-// upstreamQuery tells the slots that evaluation begins.
-type upstreamQuery struct {
-	promql.Query
-}
-
-func (q upstreamQuery) Exec(ctx context.Context) *Result {
-	return q.Query.Exec(withSlot(ctx))
-}
+// Close implements Evaluation.
+func (q *upstreamEvaluation) Close() { q.query.Close() }

@@ -26,6 +26,7 @@ type flags struct {
 	query   promqlx.Options
 	web     *web.FlagConfig
 	log     *promslog.Config
+	slow    time.Duration // queries that take longer are logged; 0 logs none
 	http    httpFlags
 	all     map[string]string // as given or by default, for the API
 	feature []string
@@ -73,15 +74,21 @@ func (f *flags) addWeb(app *kingpin.Application) {
 }
 
 func (f *flags) addQuery(app *kingpin.Application) (finish func()) {
-	var timeout, lookback time.Duration
+	var timeout, lookback, slow time.Duration
 	app.Flag("query.timeout", "Longest time a query may wait and run, parsing aside.").Default("2m").SetValue(&durationValue{"query.timeout", &timeout})
 	app.Flag("query.lookback-delta", "How old a sample an instant selector still takes.").Default("5m").SetValue(&durationValue{"query.lookback-delta", &lookback})
 	app.Flag("query.max-concurrency", "Queries that run at once; others wait.").Default("20").IntVar(&f.query.MaxConcurrent)
 	app.Flag("query.max-samples", "Samples that one query may hold in memory.").Default("50000000").IntVar(&f.query.MaxSamples)
+	app.Flag("query.max-memory", "Memory that all queries may hold; others wait or fail. 0 is a quarter of the machine's or container's memory.").Default("0").SetValue(&bytesValue{"query.max-memory", &f.query.MaxMemory})
+	app.Flag("query.max-memory-per-query", "Memory that one query may hold; 0 is half of --query.max-memory.").Default("0").SetValue(&bytesValue{"query.max-memory-per-query", &f.query.MaxQueryMemory})
+	app.Flag("query.log-slower-than", "Queries that wait and run longer are logged; 0 logs none.").Default("5s").SetValue(&durationValue{"query.log-slower-than", &slow})
 	app.Flag("query.max-length", "Bytes of a query's text, or of all selectors of a request.").Default("65536").IntVar(&f.query.MaxQueryBytes)
 	app.Flag("enable-feature", "Comma separated names of features, those of Prometheus.").StringsVar(&f.feature)
 	return func() {
-		f.query.Timeout, f.query.LookbackDelta = timeout, lookback
+		f.query.Timeout, f.query.LookbackDelta, f.slow = timeout, lookback, slow
+		if f.query.MaxMemory == 0 {
+			f.query.MaxMemory = memoryLimit() / 4
+		}
 		f.query.EnabledFeatures = f.feature
 	}
 }

@@ -41,6 +41,7 @@ func run(ctx context.Context, f *flags, logger *slog.Logger) error {
 	metrics := newMetrics(registry)
 	f.store.Events = events(logger, metrics)
 	f.query.Registerer, f.query.Logger = registry, logger
+	f.query.QueryEnded = logSlow(f.slow, logger)
 
 	engine, err := promqlx.New(f.query)
 	if err != nil {

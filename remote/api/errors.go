@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
+	"github.com/varvedb/varve/promqlx"
 	"github.com/varvedb/varve/remote/internal/status"
 )
 
@@ -23,6 +24,10 @@ const (
 	kindInternal    errorKind = "internal"
 	kindUnavailable errorKind = "unavailable"
 )
+
+// memoryRetry is how long a client is asked to wait whose query found no memory
+// free.
+const memoryRetry = 5 * time.Second
 
 // apiError is an error with its kind.
 type apiError struct {
@@ -44,6 +49,9 @@ func (e *apiError) status() (code int, retryAfter time.Duration) {
 	case kindCanceled:
 		return status.ClientClosed, 0
 	case kindTimeout:
+		if _, ok := errors.AsType[*promqlx.QueueError](e.err); ok {
+			return http.StatusServiceUnavailable, memoryRetry
+		}
 		return http.StatusServiceUnavailable, 0
 	}
 	return status.Of(e.err)

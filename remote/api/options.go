@@ -19,7 +19,10 @@ import (
 
 // Engine evaluates and parses queries; *promqlx.Engine is one.
 type Engine interface {
-	promqlx.Evaluator
+	Instant(ctx context.Context, q promqlx.Queryable, query string, opts promqlx.QueryOptions, t time.Time) (promqlx.Query, error)
+	Range(ctx context.Context, q promqlx.Queryable, query string, opts promqlx.QueryOptions, start, end time.Time, step time.Duration) (promqlx.Query, error)
+	ActiveQueries() []promqlx.ActiveQuery
+	TopQueries(n int, maxAge time.Duration) promqlx.QueryRanks
 	ParseExpr(query string) (parser.Expr, error)
 	ParseMetricSelector(selector string) ([]*labels.Matcher, error)
 	ParseMetricSelectors(selectors []string) ([][]*labels.Matcher, error)

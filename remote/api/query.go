@@ -26,6 +26,7 @@ type queryParams struct {
 	timeout time.Duration
 	opts    promqlx.QueryOptions
 	stats   string
+	explain bool // tell the plan instead of evaluating it
 }
 
 // query evaluates an expression at one time.
@@ -83,7 +84,7 @@ func (a *API) queryRange(r *http.Request) result {
 	})
 }
 
-// run prepares and evaluates a query within its timeout.
+// run prepares and evaluates, or explains, a query within its timeout.
 func (a *API) run(r *http.Request, p queryParams, prepare func(context.Context) (promqlx.Query, error)) (res result) {
 	ctx := r.Context()
 	if p.timeout > 0 {
@@ -100,6 +101,9 @@ func (a *API) run(r *http.Request, p queryParams, prepare func(context.Context) 
 			qry.Close()
 		}
 	}()
+	if p.explain {
+		return explain(qry)
+	}
 	out := qry.Exec(ctx)
 	if out.Err != nil {
 		return result{err: queryError(out.Err), close: qry.Close}
@@ -121,7 +125,17 @@ func (a *API) run(r *http.Request, p queryParams, prepare func(context.Context) 
 	if data.scalar, err = marshalScalar(value); err != nil {
 		return result{err: &apiError{kindInternal, fmt.Errorf("marshal value: %w", err)}, close: qry.Close}
 	}
-	return result{data: data, warnings: warnings, close: qry.Close}
+	return result{data: data, warnings: warnings, close: qry.Close, trace: p.opts.Trace}
+}
+
+// explain answers with the plan of a query that is not executed.
+func explain(qry promqlx.Query) result {
+	x, ok := qry.(promqlx.Explainer)
+	if !ok {
+		return badData(errors.New("this query cannot be explained"))
+	}
+	text := append([]byte(`{"explain":`), appendString(nil, x.Explain())...)
+	return result{data: rawJSON(append(text, '}'))}
 }
 
 func parseQueryParams(r *http.Request, limit int) (queryParams, *apiError) {
@@ -151,7 +165,29 @@ func parseQueryParams(r *http.Request, limit int) (queryParams, *apiError) {
 		}
 		p.opts.UseStartTimestamps = &use
 	}
+	var err error
+	if p.explain, err = parseBool(r.Form.Get("explain")); err != nil {
+		return p, invalidParam(err, "explain").err
+	}
+	trace, err := parseBool(r.Form.Get("trace"))
+	if err != nil {
+		return p, invalidParam(err, "trace").err
+	}
+	p.opts.Trace = promqlx.NewTrace(trace, "%s %s", r.URL.Path, r.Form.Get("query"))
+	p.opts.Client = r.RemoteAddr
 	return p, nil
+}
+
+// parseBool reads a switch that is off when it is not there.
+func parseBool(s string) (bool, error) {
+	if s == "" {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(s)
+	if err != nil {
+		return false, fmt.Errorf("cannot parse %q to a valid boolean", s)
+	}
+	return on, nil
 }
 
 // The values of the parameter stats; any other gives plain statistics and a warning.

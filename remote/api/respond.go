@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/prometheus/util/annotations"
 
+	"github.com/varvedb/varve/promqlx"
 	"github.com/varvedb/varve/remote/internal/status"
 )
 
@@ -23,7 +24,8 @@ type result struct {
 	data     payload
 	err      *apiError
 	warnings annotations.Annotations
-	close    func() // gives back what data stands on; may be nil
+	close    func()         // gives back what data stands on; may be nil
+	trace    *promqlx.Trace // is added to the answer unless nil
 }
 
 // payload is an answer's data. It cannot fail: what can, fails in the handler.
@@ -68,17 +70,24 @@ func (a *API) wrap(f handler) http.Handler {
 	}))
 }
 
-// respond streams {"status":"success","data":...,"warnings":[...],"infos":[...]}.
+// respond streams {"status":"success","data":...,"warnings":[...],"infos":[...]}
+// and, where it was asked for, "trace".
 func (a *API) respond(w http.ResponseWriter, r *http.Request, res result) {
 	w.Header().Set("Content-Type", "application/json")
 	s := a.sinks.get(w)
 	defer a.sinks.put(s)
 	s.buf = append(s.buf, `{"status":"success","data":`...)
+	encode := res.trace.Start("encode")
 	res.data.writeJSON(s)
+	encode.Donef("%d bytes", s.sent+len(s.buf))
 	// The query gives the annotations their positions.
 	warnings, infos := res.warnings.AsStrings(r.Form.Get("query"), 0, 0)
 	s.buf = appendNotes(s.buf, `,"warnings":`, "warning", warnings)
 	s.buf = appendNotes(s.buf, `,"infos":`, "info", infos)
+	if res.trace.Enabled() {
+		res.trace.Done()
+		s.buf = res.trace.AppendJSON(append(s.buf, `,"trace":`...))
+	}
 	s.buf = append(s.buf, '}')
 	if err := s.flush(); err != nil {
 		a.opts.OnError(r, fmt.Errorf("write answer: %w", err))

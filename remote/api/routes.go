@@ -50,6 +50,8 @@ func (a *API) addRoutes() {
 	v1("/status/tsdb", a.statusTSDB, get)
 	v1("/status/tsdb/blocks", a.statusBlocks, get)
 	v1("/status/self_metrics", a.statusSelfMetrics, get)
+	v1("/status/active_queries", a.activeQueries, get)
+	v1("/status/top_queries", a.topQueries, get)
 	a.add(apiPath+"/status/walreplay", a.wrap(a.statusWALReplay), get)
 	v1("/features", a.features, get)
 

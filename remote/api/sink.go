@@ -19,9 +19,10 @@ type sinkPool struct{ pool sync.Pool }
 // answer's text is never in memory as a whole. Writers append to buf and call
 // spill now and then.
 type sink struct {
-	w   io.Writer
-	buf []byte
-	err error
+	w    io.Writer
+	buf  []byte
+	sent int // bytes that left buf
+	err  error
 }
 
 // get returns an empty sink that sends to w.
@@ -30,7 +31,7 @@ func (p *sinkPool) get(w io.Writer) *sink {
 	if s == nil {
 		s = &sink{buf: make([]byte, 0, 8<<10)}
 	}
-	s.w, s.buf, s.err = w, s.buf[:0], nil
+	s.w, s.buf, s.sent, s.err = w, s.buf[:0], 0, nil
 	return s
 }
 
@@ -55,6 +56,7 @@ func (s *sink) flush() error {
 	if s.err == nil {
 		_, s.err = s.w.Write(s.buf)
 	}
+	s.sent += len(s.buf)
 	s.buf = s.buf[:0]
 	return s.err
 }
