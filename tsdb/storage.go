@@ -21,6 +21,10 @@ var (
 // NewStorage returns an adapter of db. Closing it closes db.
 func NewStorage(db *DB) *Storage { return &Storage{db: db} }
 
+// DB returns the store that s adapts, for who can do more with it than with a
+// Queryable.
+func (s *Storage) DB() *DB { return s.db }
+
 // Querier returns a querier over [mint, maxt].
 func (s *Storage) Querier(mint, maxt int64) (storage.Querier, error) {
 	return &querier{base: base{db: s.db, mint: mint, maxt: maxt}}, nil

@@ -36,6 +36,11 @@ type viewSeries struct {
 // source makes cursors over one place's samples of a series; deletes applied.
 type source interface {
 	cursors(mint, maxt int64) []block.Cursor
+	// appendFloats appends the floats, a run for each cursor; ok is false if there
+	// are histograms too.
+	appendFloats(mint, maxt int64, into *block.Floats) (ok bool, err error)
+	// lastFloat returns the last of those; plain is false if there may be others.
+	lastFloat(mint, maxt int64) (last block.Sample, found, plain bool, err error)
 }
 
 type partSource struct {

@@ -31,6 +31,8 @@ type driver struct {
 	db    *tsdb.DB
 	model *tsdbtest.Model
 	log   []string // operations, for a failure's report
+
+	floats bool // there are no histograms
 }
 
 func newDriver(t *testing.T, seed uint64) *driver {
@@ -117,6 +119,9 @@ func (d *driver) append() {
 		s, err := b.Series(lset)
 		d.require(err)
 		x := d.draw.Sample()
+		if d.floats && (x.H != nil || x.FH != nil) {
+			x = tsdbtest.Sample{T: x.T, ST: x.ST, V: d.draw.Float()}
+		}
 		switch {
 		case x.H != nil:
 			err = b.Histogram(s, x.ST, x.T, x.H.Copy())

@@ -138,6 +138,11 @@ func (r *reader) Load(s *block.Span, i int) error {
 	if err == nil {
 		err = r.load(s, i, i+s.Count)
 	}
+	return r.located(err)
+}
+
+// located completes an error about the bytes of the block with its place.
+func (r *reader) located(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package tail
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -125,4 +126,18 @@ func (c *Cursor) fill() {
 			c.fillStarts(from, c.state.start)
 		}
 	}
+}
+
+// Last returns the last sample of s at or before maxt, found being false if there
+// is none. It resets c, and decodes from the last block on that begins anew before
+// it.
+func (c *Cursor) Last(s *Snapshot, maxt int64) (last block.Sample, found bool) {
+	maxt = min(maxt, s.maxT)
+	c.Reset(s, maxt, maxt, maxSpan)
+	c.mint = math.MinInt64
+	for c.Next() {
+		i := c.span.Count - 1
+		last, found = block.Sample{T: c.span.Time(i), ST: c.span.StartTime(i), F: c.span.Float(i)}, true
+	}
+	return last, found
 }
