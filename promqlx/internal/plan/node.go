@@ -50,18 +50,29 @@ type Selector struct {
 	// Labels names the labels that are looked at above; nil means all. A
 	// selector that nobody looks at the labels of has an empty, non-nil list.
 	Labels []string
+	// ID is the same for selectors that read the same series at times that
+	// overlap, so that one view serves them all; 0 if that was not found out.
+	ID int
 }
 
 // Instant yields of each series the sample that is current at each step: an
 // instant vector selector.
 type Instant struct {
 	Selector
-	// Time makes the value of a float the time of its sample ("timestamp") or
-	// its start time ("start_timestamp"), in seconds, as these functions do of a
-	// selector; empty for values.
+	// Time makes the value of each sample its time ("timestamp") or its start
+	// time ("start_timestamp"), in seconds, as these functions do of a selector;
+	// empty for values. Such a node is the call: it drops the names. With Time,
+	// Smoothed says nothing, and if there is an At as well the Offset does not
+	// move the time looked at, only the samples that are read (see Ranges).
 	Time string
 	// TimePos is the position of the call of Time.
 	TimePos Pos
+	// Drift tells that At is the time of the first step, and that the time looked
+	// at goes on with the steps: so it is in Prometheus' engine in the parameter
+	// of an aggregation. Only samples that Ranges names are seen.
+	Drift bool
+	// Collide tells that rows can come out with equal labels; see Rollup.
+	Collide bool
 }
 
 // Matrix yields all samples of a range: a range vector that is the answer
@@ -86,6 +97,10 @@ type Rollup struct {
 	ArgPos []Pos
 	// Absent are the labels that absent_over_time gives its series.
 	Absent labels.Labels
+	// Collide tells that dropping names can leave rows with equal labels, which
+	// are then to be joined (row.MergeSame). It is true unless the opposite was
+	// found out.
+	Collide bool
 }
 
 // Subquery evaluates a node on a grid of its own.
@@ -106,6 +121,22 @@ type Call struct {
 	ArgPos []Pos
 	// Absent are the labels that absent gives its series.
 	Absent labels.Labels
+	// Collide tells that rows can come out with equal labels; see Rollup.
+	Collide bool
+}
+
+// Info joins the labels of info metrics to a vector: the function info.
+//
+// Info series are those that have all Names and Data, and instance and job as
+// rows of the child have them. At a step t they are looked at at (At or t) -
+// Offset, like an Instant.
+type Info struct {
+	Pos
+	Child  Node
+	Names  []*labels.Matcher // of the info metrics' names, at least one
+	Data   []*labels.Matcher // of the labels to join; none means all
+	Offset int64             // milliseconds
+	At     *int64            // milliseconds
 }
 
 // Aggregate joins series into groups.
@@ -127,12 +158,14 @@ type Binary struct {
 	Left, Right Node
 	Matching    *parser.VectorMatching // nil unless both sides are vectors
 	Bool        bool
+	Collide     bool // rows can come out with equal labels; see Rollup
 }
 
 // Minus is the unary minus.
 type Minus struct {
 	Pos
-	Child Node
+	Child   Node
+	Collide bool // rows can come out with equal labels; see Rollup
 }
 
 // Once evaluates a node at the first step and repeats its values at all others.
@@ -154,6 +187,7 @@ func (*Instant) Type() parser.ValueType   { return parser.ValueTypeVector }
 func (*Matrix) Type() parser.ValueType    { return parser.ValueTypeMatrix }
 func (*Rollup) Type() parser.ValueType    { return parser.ValueTypeVector }
 func (*Subquery) Type() parser.ValueType  { return parser.ValueTypeMatrix }
+func (*Info) Type() parser.ValueType      { return parser.ValueTypeVector }
 func (*Aggregate) Type() parser.ValueType { return parser.ValueTypeVector }
 func (n *Minus) Type() parser.ValueType   { return n.Child.Type() }
 func (n *Once) Type() parser.ValueType    { return n.Child.Type() }
@@ -188,6 +222,7 @@ func (n *Rollup) Children() []Node {
 
 func (n *Subquery) Children() []Node { return []Node{n.Child} }
 func (n *Call) Children() []Node     { return n.Args }
+func (n *Info) Children() []Node     { return []Node{n.Child} }
 
 func (n *Aggregate) Children() []Node {
 	if n.Param != nil {
