@@ -1,6 +1,8 @@
 package rollup
 
 import (
+	"time"
+
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 
@@ -25,9 +27,13 @@ type Input struct {
 	Lo, Hi   []int32
 	HLo, HHi []int32
 
-	Range              int64 // length of a window as written, in milliseconds
-	Offset             int64 // the window of step i ends at Env.Grid.T(i) - Offset
-	Anchored, Smoothed bool
+	Range  int64 // length of a window as written, in milliseconds
+	Offset int64 // the window of step i ends at Env.Grid.T(i) - Offset
+	// RangeRest and OffsetRest are what Range and Offset lack of what was written
+	// if that is no whole number of milliseconds: x[0.0015]. Windows do not heed
+	// it, rates do.
+	RangeRest, OffsetRest time.Duration
+	Anchored, Smoothed    bool
 
 	Args [][]float64 // scalar arguments by step
 	// Name returns the metric's name, for annotations.
@@ -37,6 +43,12 @@ type Input struct {
 	Pos    posrange.PositionRange
 	ArgPos []posrange.PositionRange
 	Env    *row.Env
+
+	// Scratch is memory to work in. It may be shared by the inputs of one
+	// goroutine; nil is allowed and costs allocations.
+	Scratch *Scratch
+
+	err error
 }
 
 // Window is one window of an Input.
@@ -68,27 +80,72 @@ type Func struct {
 }
 
 // Run computes all windows of in and puts the values into out, which is empty.
-func (f *Func) Run(in *Input, out *row.Row) {
+// An error is the query's: arguments that the function refuses, or histograms
+// that are invalid; the texts are those of Prometheus.
+func (f *Func) Run(in *Input, out *row.Row) error {
 	if f.Floats != nil && len(in.H) == 0 && !in.Anchored && !in.Smoothed {
+		in.err = nil
 		f.Floats(in, out)
-		return
+		return in.err
 	}
-	f.Slow(in, out)
+	return f.Slow(in, out)
 }
 
-// Slow computes all windows one by one.
-func (f *Func) Slow(in *Input, out *row.Row) {
+// Slow computes all windows one by one. It is what Run is compared with.
+func (f *Func) Slow(in *Input, out *row.Row) error {
+	in.err = nil
 	w := Window{Input: in, Arg: make([]float64, len(in.Args))}
 	for i := range in.Lo {
 		w.at(i)
 		if len(w.T)+len(w.HT) == 0 {
 			continue
 		}
-		if v, h, ok := f.Window(&w); ok {
+		v, h, ok := f.Window(&w)
+		if in.err != nil {
+			return in.err
+		}
+		if ok {
 			out.SetAt(i, v, h)
 		}
 	}
+	return nil
 }
+
+// fail ends the computation with an error.
+func (in *Input) fail(err error) {
+	if in.err == nil {
+		in.err = err
+	}
+}
+
+// note adds an annotation.
+func (in *Input) note(anno error) { in.Env.Annos.Add(anno) }
+
+// firstPos is the position of the call's first argument.
+func (in *Input) firstPos() posrange.PositionRange { return in.ArgPos[0] }
+
+// argsPos is the position of all arguments of the call together.
+func (in *Input) argsPos() posrange.PositionRange {
+	return posrange.PositionRange{Start: in.ArgPos[0].Start, End: in.ArgPos[len(in.ArgPos)-1].End}
+}
+
+// rangeSeconds is the length of a window as written.
+func (in *Input) rangeSeconds() float64 { return in.rangeDuration().Seconds() }
+
+func (in *Input) rangeDuration() time.Duration {
+	return time.Duration(in.Range)*time.Millisecond + in.RangeRest
+}
+
+// rangeAndOffset is how far before a step its window starts, in milliseconds.
+func (in *Input) rangeAndOffset() int64 {
+	d := in.rangeDuration() + time.Duration(in.Offset)*time.Millisecond + in.OffsetRest
+	return int64(d / time.Millisecond)
+}
+
+// rangeStart and rangeEnd are the bounds of the window as written, which holds
+// the samples after rangeStart up to rangeEnd.
+func (w *Window) rangeStart() int64 { return w.Ts() - w.rangeAndOffset() }
+func (w *Window) rangeEnd() int64   { return w.Ts() - w.Offset }
 
 func (w *Window) at(i int) {
 	w.Step = i

@@ -1,0 +1,196 @@
+package rollup
+
+import (
+	"sort"
+
+	"github.com/prometheus/prometheus/model/histogram"
+)
+
+// extended is an anchored or smoothed window of floats: its samples reach back
+// before its start, and beyond its end if it is smoothed.
+type extended struct {
+	*Window
+	counter       bool
+	start, end    int64 // of the window as written
+	lookbackStart int64
+}
+
+// edge is a value at a bound of the window and its start time.
+type edge struct {
+	v  float64
+	st int64
+}
+
+// extendedFloats is as extendedRate of Prometheus' promql/functions.go.
+func (k rateKind) extendedFloats(w *Window) (float64, *histogram.FloatHistogram, bool) {
+	x := extended{Window: w, counter: k.counter, start: w.rangeStart(), end: w.rangeEnd()}
+	x.lookbackStart = x.start - w.Env.Lookback
+	first, last := bounds(w.T, x.start, x.end, w.Smoothed)
+	if w.T[last] <= x.start {
+		return 0, nil, false
+	}
+	if t := w.T[first]; w.Smoothed && t > x.end {
+		st := stAt(w.ST, first)
+		if !k.counter || !isResetAfter(x.lookbackStart, st, t) || isResetAfter(x.end, st, t) {
+			return 0, nil, false
+		}
+	}
+	left, right := x.left(first), x.right(last)
+	v := right.v - left.v
+	if k.counter {
+		// The bounds know of the resets around them.
+		if w.T[first] <= x.start {
+			first++
+		}
+		if w.T[last] >= x.end {
+			last--
+		}
+		v += x.resets(left, right, first, last+1)
+	}
+	if k.perSecond {
+		v /= w.rangeSeconds()
+	}
+	return v, nil, true
+}
+
+// bounds returns the sample at or before start, else the first there is; and
+// the last one, or the first at or after end if the window is smoothed.
+func bounds(t []int64, start, end int64, smoothed bool) (first, last int) {
+	last = len(t) - 1
+	first = max(0, sort.Search(last, func(i int) bool { return t[i] > start })-1)
+	if smoothed {
+		last = sort.Search(last, func(i int) bool { return t[i] >= end })
+	}
+	return first, last
+}
+
+// left is the value at the window's start, interpolated if it is smoothed
+// (pickOrInterpolateLeft).
+func (x *extended) left(first int) edge {
+	p, st := point{x.T[first], x.F[first]}, stAt(x.ST, first)
+	known := st
+	if known > x.start {
+		known = 0
+	}
+	switch {
+	case p.t == x.start:
+		return edge{p.v, st}
+	case p.t > x.start:
+		return edge{x.beforeAll(p, st, x.start), known}
+	}
+	next, nextST := point{x.T[first+1], x.F[first+1]}, stAt(x.ST, first+1)
+	switch {
+	case !x.counter:
+	case isResetAfter(x.start, nextST, next.t):
+		next = point{nextST, 0}
+	case isReset(st, p.t, nextST, next.t):
+		p = point{nextST, 0}
+		known = nextST
+	}
+	if x.Smoothed {
+		return edge{interpolate(p, next, x.start, x.counter), known}
+	}
+	return edge{p.v, known}
+}
+
+// beforeAll is the value at the bound, before which there is no sample; p is the
+// first one.
+func (x *extended) beforeAll(p point, st, bound int64) float64 {
+	switch {
+	case !x.counter || !isResetAfter(x.lookbackStart, st, p.t):
+		return p.v
+	case isResetAfter(bound, st, p.t) || !x.Smoothed:
+		return 0
+	}
+	return interpolate(point{st, 0}, p, bound, x.counter)
+}
+
+// right is the value at the window's end (pickOrInterpolateRight).
+func (x *extended) right(last int) edge {
+	p, st := point{x.T[last], x.F[last]}, stAt(x.ST, last)
+	known := st
+	if known > x.end {
+		known = 0
+	}
+	switch {
+	case p.t <= x.end:
+		return edge{p.v, known}
+	case last == 0:
+		return edge{x.beforeAll(p, st, x.end), known}
+	}
+	prev, prevST := point{x.T[last-1], x.F[last-1]}, stAt(x.ST, last-1)
+	switch {
+	case !x.counter:
+	case isResetAfter(x.end, st, p.t):
+		p = point{st, 0}
+		known = prevST
+	case isReset(prevST, prev.t, st, p.t):
+		prev = point{st, 0}
+	}
+	if x.Smoothed {
+		return edge{interpolate(prev, p, x.end, x.counter), known}
+	}
+	return edge{prev.v, known}
+}
+
+// resets is what counter resets took away between the bounds; the samples
+// between are those from lo up to hi (correctForCounterResets).
+func (x *extended) resets(left, right edge, lo, hi int) float64 {
+	lost, prev, prevT, prevST := 0.0, left.v, x.start, left.st
+	for i := lo; i < hi; i++ {
+		st := stAt(x.ST, i)
+		if x.F[i] < prev || isReset(prevST, prevT, st, x.T[i]) {
+			lost += prev
+		}
+		prev, prevT, prevST = x.F[i], x.T[i], st
+	}
+	if right.v < prev || isReset(prevST, prevT, right.st, x.end) {
+		lost += prev
+	}
+	return lost
+}
+
+type point struct {
+	t int64
+	v float64
+}
+
+// interpolate is the value at the time t on the line between two points, the
+// first of which is taken as zero if there is a counter reset between.
+func interpolate(a, b point, t int64, counter bool) float64 {
+	y := a.v
+	if counter && b.v < y {
+		y = 0
+	}
+	return y + float64(float64((b.v-y)*float64(t-a.t))/float64(b.t-a.t))
+}
+
+// Extend returns the samples of an anchored or smoothed range vector as they are
+// shown: those within (start, end), and one at either bound, that of smoothed
+// ones interpolated. The samples given reach back before start, and beyond end
+// if it is smoothed, by the look-back. (extendFloats of Prometheus'
+// promql/engine.go.)
+func Extend(t []int64, f []float64, start, end int64, smoothed bool) ([]int64, []float64) {
+	if len(t) == 0 {
+		return nil, nil
+	}
+	first, last := bounds(t, start, end, smoothed)
+	if t[last] <= start {
+		return nil, nil
+	}
+	in := Input{Anchored: !smoothed, Smoothed: smoothed}
+	x := extended{Window: &Window{Input: &in, T: t, F: f}, start: start, end: end}
+	left, right := x.left(first), x.right(last)
+	if t[first] <= start {
+		first++
+	}
+	if t[last] >= end {
+		last--
+	}
+	hi := max(last+1, first)
+	outT := append(make([]int64, 0, hi-first+2), start)
+	outF := append(make([]float64, 0, hi-first+2), left.v)
+	outT = append(append(outT, t[first:hi]...), end)
+	outF = append(append(outF, f[first:hi]...), right.v)
+	return outT, outF
+}

@@ -1,0 +1,103 @@
+package rollup
+
+import (
+	"fmt"
+)
+
+// Lookup returns the function of a name of the language, and whether there is
+// one over range vectors.
+func Lookup(name string) (*Func, bool) {
+	f := lookup(name)
+	return f, f != nil
+}
+
+func lookup(name string) *Func {
+	switch name {
+	case "rate":
+		return rateKind{counter: true, perSecond: true}.function()
+	case "increase":
+		return rateKind{counter: true}.function()
+	case "delta":
+		return rateKind{}.function()
+	case "irate":
+		return instantKind{rate: true}.function()
+	case "idelta":
+		return instantKind{}.function()
+	case "changes":
+		return &Func{Window: windowChanges}
+	case "resets":
+		return &Func{Window: windowResets}
+	case "deriv":
+		return &Func{Window: windowDeriv}
+	case "predict_linear":
+		return &Func{Window: windowPredictLinear}
+	case "double_exponential_smoothing":
+		return &Func{Window: windowSmoothing}
+	case "integral":
+		return &Func{Window: windowIntegral}
+	}
+	return lookupOverTime(name)
+}
+
+func lookupOverTime(name string) *Func {
+	switch name {
+	case "avg_over_time":
+		return &Func{Window: windowAvg}
+	case "sum_over_time":
+		return &Func{Window: windowSum}
+	case "count_over_time":
+		return &Func{Window: windowCount}
+	case "present_over_time", "absent_over_time":
+		return &Func{Window: windowPresent}
+	case "first_over_time":
+		return &Func{Window: windowFirst}
+	case "last_over_time":
+		return &Func{Window: windowLast}
+	case "ts_of_first_over_time":
+		return &Func{Window: windowFirstTime}
+	case "ts_of_last_over_time":
+		return &Func{Window: windowLastTime}
+	case "max_over_time":
+		return extremeKind{max: true}.function()
+	case "min_over_time":
+		return extremeKind{}.function()
+	case "ts_of_max_over_time":
+		return extremeKind{max: true, time: true}.function()
+	case "ts_of_min_over_time":
+		return extremeKind{time: true}.function()
+	case "stddev_over_time":
+		return varianceKind{root: true}.function()
+	case "stdvar_over_time":
+		return varianceKind{}.function()
+	case "quantile_over_time":
+		return &Func{Window: windowQuantile}
+	case "mad_over_time":
+		return &Func{Window: windowMad}
+	}
+	return nil
+}
+
+// KeepsName tells whether the function leaves the metric's name on its series.
+func KeepsName(name string) bool {
+	return name == "last_over_time" || name == "first_over_time"
+}
+
+// Check returns the error of Prometheus' engine if the function does not go
+// with a modifier of its range vector.
+func Check(name string, anchored, smoothed bool) error {
+	switch name {
+	case "rate", "increase", "delta":
+		return nil
+	case "changes", "resets":
+		if anchored {
+			return nil
+		}
+	}
+	switch {
+	case anchored:
+		return fmt.Errorf("anchored modifier can only be used with: changes, delta, increase, rate, resets - not with %s", name)
+	case smoothed:
+		return fmt.Errorf("smoothed modifier can only be used with: delta, increase, rate - not with %s", name)
+	}
+	return nil
+}
