@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	oldrand "math/rand"
 	"math/rand/v2"
 	"path"
 	"strings"
@@ -334,6 +335,7 @@ func TestReadOfDamage(t *testing.T) {
 		require.Equal(t, []float64{8}, into.F)
 		require.Equal(t, 1, noticed)
 		require.Error(t, v.Damage())
+		requireSpansOfDamage(t, mem, opts)
 		into.Reset()
 		if err := v.Read(0, 0, math.MaxInt64, &into); strict {
 			require.ErrorIs(t, err, tsdb.ErrCorrupt)
@@ -344,6 +346,33 @@ func TestReadOfDamage(t *testing.T) {
 			require.Less(t, into.Len(), 9000)
 		}
 		requireRead(t, db, v, 1, 0, math.MaxInt64, &tsdb.Samples{}, func() string { return "whole" })
+	}
+}
+
+// requireSpansOfDamage loads the spans of the damaged block for the first time.
+func requireSpansOfDamage(t *testing.T, mem *vfs.Mem, opts tsdb.Options) {
+	noticed := 0
+	opts.FS, opts.Events = mem.CrashClone(oldrand.New(oldrand.NewSource(1)), 1), &tsdb.Events{Corrupted: func(error) { noticed++ }}
+	db := openStore(t, opts)
+	v, err := db.Select(context.Background(), 0, t0+day)
+	require.NoError(t, err)
+	defer v.Close()
+	for round := range 2 {
+		failed := false
+		c := v.Spans(0, 0, math.MaxInt64)
+		for c.Next() {
+			s := c.Span()
+			_, exact := s.Stat(tsdb.StatMax, 0, s.Count)
+			err := c.Load(s)
+			failed = failed || err != nil
+			if err != nil {
+				require.ErrorIs(t, err, tsdb.ErrCorrupt)
+				require.True(t, exact, "the header tells")
+			}
+		}
+		require.NoError(t, c.Err())
+		require.Equal(t, round == 0 || opts.FailOnDamage, failed)
+		require.Equal(t, 1, noticed)
 	}
 }
 

@@ -56,6 +56,17 @@ func (c *Cursor) Next() bool {
 // Span returns the current span, valid until the next call of Next.
 func (c *Cursor) Span() *Span { return c.c.Span() }
 
+// Load loads a span of c, the current one or a slice of it, see Span.Load and
+// View.Spans. Unlike that it reports damage, so that those who read later leave the
+// block out, as after an error of Next.
+func (c *Cursor) Load(s *Span) error {
+	err := s.Load()
+	if err != nil && errors.Is(err, ErrCorrupt) {
+		c.db.noteDamage(err)
+	}
+	return err
+}
+
 // Err returns what stopped Next, nil at the end. Damage wraps ErrCorrupt.
 func (c *Cursor) Err() error { return c.c.Err() }
 

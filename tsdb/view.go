@@ -35,7 +35,8 @@ type viewSeries struct {
 
 // source makes cursors over one place's samples of a series; deletes applied.
 type source interface {
-	cursors(mint, maxt int64) []block.Cursor
+	// lazy ones have spans that are not loaded where that is possible.
+	cursors(mint, maxt int64, lazy bool) []block.Cursor
 	// appendFloats appends the floats, a run for each cursor; ok is false if there
 	// are histograms too.
 	appendFloats(mint, maxt int64, into *block.Floats) (ok bool, err error)
@@ -48,10 +49,15 @@ type partSource struct {
 	ord  uint32
 }
 
-func (s partSource) cursors(mint, maxt int64) []block.Cursor {
+func (s partSource) cursors(mint, maxt int64, lazy bool) []block.Cursor {
 	read := s.part.part.CursorOfRest
-	if s.part.strict {
+	switch {
+	case s.part.strict && lazy:
+		read = s.part.part.Spans
+	case s.part.strict:
 		read = s.part.part.Cursor
+	case lazy:
+		read = s.part.part.SpansOfRest
 	}
 	return []block.Cursor{block.Hide(read(s.ord, mint, maxt), s.part.hidden[s.ord])}
 }
@@ -61,7 +67,7 @@ type headSource struct {
 	hidden []block.Interval
 }
 
-func (s *headSource) cursors(mint, maxt int64) []block.Cursor {
+func (s *headSource) cursors(mint, maxt int64, _ bool) []block.Cursor {
 	cs := s.held.Cursors(mint, maxt)
 	for i := range cs {
 		cs[i] = block.Clip(block.Hide(cs[i], s.hidden), mint, maxt)
@@ -280,13 +286,29 @@ func (v *View) Err() error {
 // whose sender left the counter reset hint open are marked as no reset where
 // they do not follow one.
 func (v *View) Cursor(i int, mint, maxt int64) *Cursor {
+	return v.cursor(i, mint, maxt, false)
+}
+
+// Spans is Cursor with spans of floats that are not loaded, where they come out of
+// parts: times are there, Stat answers from what is stored, and values come by
+// Cursor.Load. The payload of a block of which only its whole is asked is never read; of
+// one that a window cuts, the mini-blocks at the edges are decoded.
+//
+// Spans that were put together, sample by sample, of places that overlap, those of
+// the head, and histograms are loaded. Staleness markers are samples of a span as
+// of Cursor: ask Span.MayBeStale before Stat is used for what leaves them out. Sum,
+// least, greatest, increase and resets are never exact with a marker among their
+// samples.
+func (v *View) Spans(i int, mint, maxt int64) *Cursor { return v.cursor(i, mint, maxt, true) }
+
+func (v *View) cursor(i int, mint, maxt int64, lazy bool) *Cursor {
 	mint, maxt = max(mint, v.mint), min(maxt, v.maxt)
 	s, err := v.at(i)
 	if err != nil {
 		return &Cursor{db: v.db, c: failed{err}}
 	}
-	return &Cursor{db: v.db, c: block.ResolveHints(s.cursor(mint, maxt), func() block.Cursor {
-		return s.cursor(mint-hintLookback, mint-1)
+	return &Cursor{db: v.db, c: block.ResolveHints(s.cursor(mint, maxt, lazy), func() block.Cursor {
+		return s.cursor(mint-hintLookback, mint-1, false)
 	})}
 }
 
@@ -312,10 +334,10 @@ func (c failed) Err() error        { return c.err }
 // in milliseconds: what a scrape interval may be.
 const hintLookback = 60 * 60 * 1000
 
-func (s *viewSeries) cursor(mint, maxt int64) block.Cursor {
+func (s *viewSeries) cursor(mint, maxt int64, lazy bool) block.Cursor {
 	var cs []block.Cursor
 	for _, src := range s.sources {
-		cs = append(cs, src.cursors(mint, maxt)...)
+		cs = append(cs, src.cursors(mint, maxt, lazy)...)
 	}
 	return block.Merge(cs)
 }

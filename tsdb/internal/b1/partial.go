@@ -1,12 +1,20 @@
 package b1
 
 import (
+	"slices"
+
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // Plain tells whether the samples [i, j) are all mantissas: none is an exception.
 func (b *Block) Plain(i, j int) bool { return len(b.exceptionsIn(i, j)) == 0 }
+
+// HasStale tells whether one of the exceptions of the samples [i, j) is a staleness
+// marker. With FlagSpecial there may be others.
+func (b *Block) HasStale(i, j int) bool {
+	return slices.ContainsFunc(b.exceptionsIn(i, j), func(e codec.Exception) bool { return codec.IsStale(e.Bits) })
+}
 
 // Increase is Block.Increase over all samples of a block whose payload is not at
 // hand.

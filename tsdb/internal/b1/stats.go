@@ -75,9 +75,16 @@ func (b *Block) Increase(i, j int) (value float64, exact bool) {
 // Resets appends to dst the indexes of the samples of (i, j) whose value is below
 // the one before; exact is false if there are too many or exceptions among them.
 func (b *Block) Resets(dst []int, i, j int) (list []int, exact bool) {
-	h := &b.h
-	if h.Kind != block.KindFloat || i < 0 || i >= j || j > h.Count ||
-		h.Resets >= manyResets || h.Flags&FlagSpecial != 0 || len(b.exceptionsIn(i, j)) > 0 {
+	if i < 0 || len(b.exceptionsIn(i, j)) > 0 {
+		return dst, false
+	}
+	return b.h.AppendResets(dst, i, j)
+}
+
+// AppendResets is Block.Resets of a block whose payload is not at hand, if there are
+// no exceptions among the samples.
+func (h *Header) AppendResets(dst []int, i, j int) (list []int, exact bool) {
+	if h.Kind != block.KindFloat || i < 0 || i >= j || j > h.Count || h.Resets >= manyResets || h.Flags&FlagSpecial != 0 {
 		return dst, false
 	}
 	for _, at := range h.ResetAt[:h.Resets] {

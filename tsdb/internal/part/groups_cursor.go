@@ -115,7 +115,7 @@ func (c *groupCursor) read(row int) error {
 	if c.r == nil {
 		c.r = c.g.reader()
 	}
-	if err := c.r.open(c.page, row); err != nil {
+	if err := c.r.open(c.page, c.group-1, row); err != nil {
 		return err
 	}
 	if err := c.r.span(&c.span, c.mint, c.maxt); err != nil || c.how.lazy || c.span.Count == 0 {
@@ -139,7 +139,7 @@ func (g *groups) verify(report func(Problem)) error {
 		}
 		reported := int64(-1)
 		for k := range page.rows.Len() {
-			err := g.verifyBlock(r, page, k)
+			err := g.verifyBlock(r, page, group, k)
 			g.noteBlock(group, k, page, err)
 			var damage *block.CorruptionError
 			if errors.As(err, &damage) {
@@ -156,8 +156,8 @@ func (g *groups) verify(report func(Problem)) error {
 	return nil
 }
 
-func (g *groups) verifyBlock(r *reader, page *groupPage, k int) error {
-	if err := r.open(page, k); err != nil {
+func (g *groups) verifyBlock(r *reader, page *groupPage, group, k int) error {
+	if err := r.open(page, group, k); err != nil {
 		return err
 	}
 	var s block.Span
@@ -178,13 +178,13 @@ func (g *groups) dump(w io.Writer, series uint32, samples bool) {
 		}
 		row, rowEnd := page.find(series)
 		for ; row < rowEnd; row++ {
-			g.dumpBlock(w, r, page, row, samples)
+			g.dumpBlock(w, r, page, group, row, samples)
 		}
 	}
 }
 
-func (g *groups) dumpBlock(w io.Writer, r *reader, page *groupPage, row int, samples bool) {
-	err := r.open(page, row)
+func (g *groups) dumpBlock(w io.Writer, r *reader, page *groupPage, group, row int, samples bool) {
+	err := r.open(page, group, row)
 	if err != nil {
 		fmt.Fprintf(w, "    damaged: %v\n", err)
 		return

@@ -19,6 +19,8 @@ type reader struct {
 	g       *groups
 	h       b1.Header
 	page    *groupPage
+	group   int    // which the page is of
+	row     int    // of the block in it
 	payload []byte // of the block, nil until it is read
 	stored  []byte // buffer of payload
 	opened  bool   // block reads payload
@@ -57,9 +59,10 @@ func (r *reader) release() {
 	r.g.pool.Put(r)
 }
 
-// open turns to row k of a page.
-func (r *reader) open(page *groupPage, k int) error {
-	r.page, r.payload, r.opened, r.hasStarts = page, nil, false, false
+// open turns to row k of the page of a group.
+func (r *reader) open(page *groupPage, group, k int) error {
+	r.page, r.group, r.row = page, group, k
+	r.payload, r.opened, r.hasStarts = nil, false, false
 	if err := page.rows.Header(k, &r.h); err != nil {
 		return r.g.p.pageError(page.at, err)
 	}
@@ -132,13 +135,39 @@ func (r *reader) Stat(op block.StatOp, i, j int) (value float64, exact bool) {
 	return r.block.Stat(op, i, j)
 }
 
+// Resets answers from the header unless there are exceptions.
+func (r *reader) Resets(dst []int, i, j int) (list []int, exact bool) {
+	if r.h.Exceptions == 0 {
+		return r.h.AppendResets(dst, i, j)
+	}
+	if r.ready() != nil {
+		return dst, false
+	}
+	return r.block.Resets(dst, i, j)
+}
+
+// MayBeStale answers from the header where there is no marker, else from the
+// exceptions; doubles with NaN among them may hide one.
+func (r *reader) MayBeStale(i, j int) bool {
+	switch {
+	case r.h.Flags&(b1.FlagHasStale|b1.FlagSpecial) == 0:
+		return false
+	case r.h.Flags&b1.FlagSpecial != 0 || r.ready() != nil:
+		return true
+	}
+	return r.block.HasStale(i, j)
+}
+
 // Load decodes the mini-blocks of the samples of s.
 func (r *reader) Load(s *block.Span, i int) error {
 	err := r.ready()
 	if err == nil {
 		err = r.load(s, i, i+s.Count)
 	}
-	return r.located(err)
+	if err = r.located(err); err != nil {
+		r.g.noteBlock(r.group, r.row, r.page, err) // whoever loads late has no cursor that does
+	}
+	return err
 }
 
 // located completes an error about the bytes of the block with its place.

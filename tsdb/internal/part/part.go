@@ -154,6 +154,11 @@ func (p *Part) Spans(series uint32, mint, maxt int64) block.Cursor {
 	return p.cursor(series, mint, maxt, reading{lazy: true})
 }
 
+// SpansOfRest is Spans but leaves out the blocks that are known to be damaged.
+func (p *Part) SpansOfRest(series uint32, mint, maxt int64) block.Cursor {
+	return p.cursor(series, mint, maxt, reading{lazy: true, rest: true})
+}
+
 // reading says how a cursor reads.
 type reading struct {
 	lazy bool // values are loaded on demand

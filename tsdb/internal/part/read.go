@@ -63,7 +63,7 @@ func (g *groups) appendFloats(series uint32, mint, maxt int64, rest bool, into *
 			if r == nil {
 				r = g.reader()
 			}
-			if err := r.open(page, row); err != nil {
+			if err := r.open(page, group, row); err != nil {
 				g.noteBlock(group, row, page, err)
 				return false, err
 			}
@@ -165,7 +165,7 @@ func (g *groups) lastFloat(series uint32, mint, maxt int64, rest bool) (s block.
 			if ends < mint {
 				return s, false, true, nil
 			}
-			s, found, ok, err = g.lastOf(page, row, mint, maxt)
+			s, found, ok, err = g.lastOf(page, group, row, mint, maxt)
 			if err != nil {
 				g.noteBlock(group, row, page, err)
 			}
@@ -176,10 +176,10 @@ func (g *groups) lastFloat(series uint32, mint, maxt int64, rest bool) (s block.
 }
 
 // lastOf is lastFloat of one block, which begins before maxt.
-func (g *groups) lastOf(page *groupPage, row int, mint, maxt int64) (s block.Sample, found, ok bool, err error) {
+func (g *groups) lastOf(page *groupPage, group, row int, mint, maxt int64) (s block.Sample, found, ok bool, err error) {
 	r := g.reader()
 	defer r.release()
-	if err := r.open(page, row); err != nil || r.h.Kind != block.KindFloat {
+	if err := r.open(page, group, row); err != nil || r.h.Kind != block.KindFloat {
 		return s, false, false, err
 	}
 	i, j, err := r.clip(mint, maxt)
