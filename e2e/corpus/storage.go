@@ -32,15 +32,24 @@ func (s *Merged) AppenderV2(ctx context.Context) storage.AppenderV2 {
 
 // Querier flushes and merges first.
 func (s *Merged) Querier(mint, maxt int64) (storage.Querier, error) {
+	store, err := s.Settle(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return store.Querier(mint, maxt)
+}
+
+// Settle flushes and merges, and returns the storage below.
+func (s *Merged) Settle(ctx context.Context) (*tsdb.Storage, error) {
 	if s.dirty.Swap(false) {
-		if err := s.db.ForceFlush(context.Background()); err != nil {
+		if err := s.db.ForceFlush(ctx); err != nil {
 			return nil, err
 		}
-		if err := s.db.ForceMerge(context.Background()); err != nil {
+		if err := s.db.ForceMerge(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return s.Storage.Querier(mint, maxt)
+	return s.Storage, nil
 }
 
 // Split is a storage that commits a few samples at a time and flushes after
@@ -61,6 +70,9 @@ func NewSplit(db *tsdb.DB, size int) *Split {
 func (s *Split) AppenderV2(ctx context.Context) storage.AppenderV2 {
 	return &splitAppender{AppenderV2: s.Storage.AppenderV2(ctx), ctx: ctx, storage: s}
 }
+
+// Settle returns the storage below.
+func (s *Split) Settle(context.Context) (*tsdb.Storage, error) { return s.Storage, nil }
 
 type splitAppender struct {
 	storage.AppenderV2
@@ -109,6 +121,9 @@ func NewShuffled(db *tsdb.DB, seed uint64) *Shuffled {
 func (s *Shuffled) AppenderV2(ctx context.Context) storage.AppenderV2 {
 	return &shuffledAppender{AppenderV2: s.Storage.AppenderV2(ctx), rand: s.rand}
 }
+
+// Settle returns the storage below.
+func (s *Shuffled) Settle(context.Context) (*tsdb.Storage, error) { return s.Storage, nil }
 
 type shuffledAppender struct {
 	storage.AppenderV2
