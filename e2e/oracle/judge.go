@@ -1,0 +1,195 @@
+package oracle
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/storage"
+)
+
+// Verdict says how our answer compares.
+type Verdict int
+
+const (
+	// Equal is an answer that is the oracle's, Empty one without series that is,
+	// and EqualError an error that is.
+	Equal Verdict = iota
+	Empty
+	EqualError
+	// Unstable is a query on which the oracle contradicts itself; our answer is
+	// one of its own, or equals its answers for single times.
+	Unstable
+	// Flickering is an unstable query on which our engine contradicts itself too.
+	Flickering
+	// Drifting is an unstable query on which our answer differs from the
+	// oracle's stable answer for a single time.
+	Drifting
+	// Skipped is a query that the oracle did not answer in time.
+	Skipped
+	// Different is an answer that is not the oracle's.
+	Different
+	verdicts
+)
+
+var verdictNames = [verdicts]string{"equal", "both empty", "errors equal", "unstable", "unstable, ours too", "unstable, differs from the answer for one time", "too slow for the oracle", "different"}
+
+func (v Verdict) String() string { return verdictNames[v] }
+
+// retries is how often the oracle is asked again upon a difference.
+const retries = 50
+
+// Judge asks oracles and engines about the same data.
+type Judge struct {
+	Oracle, Ours Engines
+	Stores       map[string]storage.Queryable
+}
+
+// Ask compares the two answers to a question. The difference is not nil for
+// Drifting and Different.
+func (j *Judge) Ask(ctx context.Context, q Question) (Verdict, *Difference) {
+	from := j.Stores[q.State]
+	want := j.Oracle.Ask(ctx, from, q)
+	if is[promql.ErrQueryTimeout](want.Err) {
+		return Skipped, nil
+	}
+	got := j.Ours.Ask(ctx, from, q)
+	d := Diff(want, got)
+	switch {
+	case d == nil && want.Err != nil:
+		return EqualError, nil
+	case d == nil && isEmpty(want):
+		return Empty, nil
+	case d == nil:
+		return Equal, nil
+	case j.oracleIsStable(ctx, q, want, got):
+		return Different, d
+	}
+	for range 3 {
+		if Diff(got, j.Ours.Ask(ctx, from, q)) != nil {
+			return Flickering, nil
+		}
+	}
+	if d := j.drift(ctx, q, got); d != nil {
+		return Drifting, d
+	}
+	return Unstable, nil
+}
+
+func isEmpty(a Answer) bool {
+	switch v := a.Value.(type) {
+	case promql.Matrix:
+		return len(v) == 0
+	case promql.Vector:
+		return len(v) == 0
+	}
+	return false
+}
+
+// oracleIsStable asks again until the oracle contradicts itself or gives our answer.
+func (j *Judge) oracleIsStable(ctx context.Context, q Question, want, got Answer) bool {
+	for range retries {
+		again := j.Oracle.Ask(ctx, j.Stores[q.State], q)
+		if Diff(again, got) == nil || Diff(again, want) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// ofGrid are the words whose meaning depends on the grid of the query.
+var ofGrid = regexp.MustCompile(`(?i)\b(start|end|range|step)\s*\(\s*\)`)
+
+// drift compares our answer to an unstable query with the oracle's answers for
+// single times, as sets; of many times it takes a dozen.
+func (j *Judge) drift(ctx context.Context, q Question, got Answer) *Difference {
+	m, ok := got.Value.(promql.Matrix)
+	if q.Step == 0 || !ok {
+		return j.differsAsSet(ctx, q, got)
+	}
+	if ofGrid.MatchString(q.Text) {
+		return nil
+	}
+	n := (q.End-q.Start)/q.Step + 1
+	stride := max(1, n/12)
+	for i := int64(0); i < n; i += stride {
+		t := q.Start + i*q.Step
+		if d := j.differsAsSet(ctx, q.At(t), Answer{Value: column(m, t)}); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// differsAsSet compares an answer with the oracle's to an instant query, where
+// that one is stable; order and annotations aside.
+func (j *Judge) differsAsSet(ctx context.Context, q Question, got Answer) *Difference {
+	from := j.Stores[q.State]
+	want := sorted(j.Oracle.Ask(ctx, from, q))
+	if want.Err != nil {
+		return nil
+	}
+	if s, ok := want.Value.(promql.Scalar); ok {
+		want.Value = promql.Vector{{T: s.T, F: s.V}}
+	}
+	d := diffValues(want.Value, sorted(got).Value)
+	for range 20 {
+		if d == nil {
+			return nil
+		}
+		again := sorted(j.Oracle.Ask(ctx, from, q))
+		if s, ok := again.Value.(promql.Scalar); ok {
+			again.Value = promql.Vector{{T: s.T, F: s.V}}
+		}
+		if diffValues(again.Value, want.Value) != nil {
+			return nil
+		}
+	}
+	return d
+}
+
+// column is what a matrix says of one time.
+func column(m promql.Matrix, t int64) promql.Vector {
+	out := promql.Vector{}
+	for _, s := range m {
+		for _, p := range s.Floats {
+			if p.T == t {
+				out = append(out, promql.Sample{Metric: s.Metric, T: t, F: p.F})
+			}
+		}
+		for _, p := range s.Histograms {
+			if p.T == t {
+				out = append(out, promql.Sample{Metric: s.Metric, T: t, H: p.H})
+			}
+		}
+	}
+	return out
+}
+
+// samplesOf lists what the selectors of a question may read, for a report.
+func samplesOf(data []Series, matchers []*labels.Matcher, mint, maxt int64) string {
+	var out strings.Builder
+	for _, s := range data {
+		if !matchAll(s.Labels, matchers) {
+			continue
+		}
+		out.WriteString("    " + s.Labels.String() + "\n")
+		for _, x := range s.Samples {
+			if x.T >= mint && x.T <= maxt {
+				out.WriteString("      " + x.String() + "\n")
+			}
+		}
+	}
+	return out.String()
+}
+
+func matchAll(ls labels.Labels, matchers []*labels.Matcher) bool {
+	for _, m := range matchers {
+		if !m.Matches(ls.Get(m.Name)) {
+			return false
+		}
+	}
+	return true
+}
