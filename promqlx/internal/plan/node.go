@@ -101,6 +101,9 @@ type Rollup struct {
 	// are then to be joined (row.MergeSame). It is true unless the opposite was
 	// found out.
 	Collide bool
+	// Stats tells that the values can be had from statistics of whole blocks
+	// where a window covers them.
+	Stats bool
 }
 
 // Subquery evaluates a node on a grid of its own.
@@ -149,6 +152,10 @@ type Aggregate struct {
 	Without  bool     // Grouping then has the metadata labels too (__name__, __type__, __unit__)
 	// ChildPos and ParamPos are the positions of the expressions as written.
 	ChildPos, ParamPos Pos
+	// Fused tells that the rows of the child come from a selector one by one, each
+	// with the labels of its series but for the names, and that no name is in
+	// Grouping: so a row's group is that of the series it comes from.
+	Fused bool
 }
 
 // Binary combines two nodes.
@@ -171,12 +178,17 @@ type Minus struct {
 // Once evaluates a node at the first step and repeats its values at all others.
 type Once struct{ Child Node }
 
-// Shared is a node that several places of a plan refer to: it is evaluated once
-// and its rows are kept for all.
+// Shared is one of several places of a plan that say the same, on the same grid,
+// and so yield the same rows: these have the same ID. The first that is evaluated
+// keeps its rows for the others.
+//
+// Each place has a Child of its own, since annotations name its position. If the
+// first evaluation yields annotations, the others must be evaluated too, for
+// theirs.
 type Shared struct {
 	ID    int
 	Child Node
-	Uses  int
+	Uses  int // how many places there are
 }
 
 // Type and Children, in the order of the nodes above.
