@@ -1,0 +1,99 @@
+package funcs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// label_replace and label_join change labels and look at no sample. Rows that
+// become equal are joined at once, at an instant with late removal of names
+// too. (evalLabelReplace and evalLabelJoin of Prometheus' promql/functions.go.)
+
+func checkReplace(in *Input) error {
+	_, err := replacePattern(in)
+	return err
+}
+
+// replacePattern checks the strings of label_replace and compiles its pattern.
+func replacePattern(in *Input) (*regexp.Regexp, error) {
+	dst, pattern := in.Texts[1], in.Texts[4]
+	re, err := regexp.Compile("^(?s:" + pattern + ")$")
+	if err != nil {
+		return nil, fmt.Errorf("invalid regular expression in label_replace(): %s", pattern)
+	}
+	if !model.UTF8Validation.IsValidLabelName(dst) {
+		return nil, fmt.Errorf("invalid destination label name in label_replace(): %s", dst)
+	}
+	return re, nil
+}
+
+func labelReplace(in *Input, args [][]*row.Row) ([]*row.Row, error) {
+	re, err := replacePattern(in)
+	if err != nil {
+		return nil, err
+	}
+	dst, replacement, src := in.Texts[1], in.Texts[2], in.Texts[3]
+	b := labels.NewBuilder(labels.EmptyLabels())
+	var last, value string
+	var matched, known bool
+	var buf []byte
+	for _, r := range args[0] {
+		// Neighbours often have the same value.
+		if v := r.Labels.Get(src); !known || v != last {
+			last, known = v, true
+			found := re.FindStringSubmatchIndex(v)
+			if matched = found != nil; matched {
+				buf = re.ExpandString(buf[:0], replacement, v, found)
+				value = string(buf)
+			}
+		}
+		if matched {
+			setLabel(b, r, dst, value)
+		}
+	}
+	return row.MergeSame(args[0])
+}
+
+// setLabel sets a label of r. A name that is set anew is not dropped.
+func setLabel(b *labels.Builder, r *row.Row, name, value string) {
+	b.Reset(r.Labels)
+	b.Set(name, value)
+	r.Labels = b.Labels()
+	if name == model.MetricNameLabel {
+		r.DropName = false
+	}
+}
+
+func checkJoin(in *Input) error {
+	for _, src := range in.Texts[3:] {
+		if !model.UTF8Validation.IsValidLabelName(src) {
+			return fmt.Errorf("invalid source label name in label_join(): %s", src)
+		}
+	}
+	if dst := in.Texts[1]; !model.UTF8Validation.IsValidLabelName(dst) {
+		return fmt.Errorf("invalid destination label name in label_join(): %s", dst)
+	}
+	return nil
+}
+
+func labelJoin(in *Input, args [][]*row.Row) ([]*row.Row, error) {
+	if err := checkJoin(in); err != nil {
+		return nil, err
+	}
+	dst, sep := in.Texts[1], in.Texts[2]
+	values := make([]string, len(in.Texts)-3)
+	b := labels.NewBuilder(labels.EmptyLabels())
+	for _, r := range args[0] {
+		for i, src := range in.Texts[3:] {
+			values[i] = r.Labels.Get(src)
+		}
+		setLabel(b, r, dst, strings.Join(values, sep))
+	}
+	return row.MergeSame(args[0])
+}
