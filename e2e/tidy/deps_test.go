@@ -84,6 +84,7 @@ const depsRules = `
 
 	# What tests of several packages share: no library imports them.
 	NONE < remote/api/apitest, remote/influx/influxtest, tsdb/tsdbtest/fuzztally, configs;
+	promqlx/internal/row < promqlx/internal/row/rowtest;
 
 	remote/api, remote/write, remote/read, remote/influx, remote/importer, remote/internal/gokitlog
 	< remote

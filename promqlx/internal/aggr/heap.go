@@ -1,0 +1,244 @@
+package aggr
+
+import (
+	"sort"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// A stepHeap is the heap of a group at one step: the values, and which row each
+// came from. It moves its entries as container/heap moves the samples in
+// Prometheus' engine, so that the same one of equal values goes, and the order
+// of what stays is the same.
+type stepHeap struct {
+	f       []float64
+	from    []int32
+	reverse bool // the biggest value on top
+}
+
+// less orders as vectorByValueHeap and vectorByReverseValueHeap of Prometheus'
+// promql/functions.go: a NaN is on top.
+func (h *stepHeap) less(a, b float64) bool {
+	if h.reverse {
+		return a != a || a > b
+	}
+	return a != a || a < b
+}
+
+func (h *stepHeap) Len() int           { return len(h.f) }
+func (h *stepHeap) Less(i, j int) bool { return h.less(h.f[i], h.f[j]) }
+func (h *stepHeap) Swap(i, j int) {
+	h.f[i], h.f[j] = h.f[j], h.f[i]
+	h.from[i], h.from[j] = h.from[j], h.from[i]
+}
+
+// up is that of container/heap.
+func (h *stepHeap) up(j int) {
+	for {
+		i := (j - 1) / 2
+		if i == j || !h.Less(j, i) {
+			return
+		}
+		h.Swap(i, j)
+		j = i
+	}
+}
+
+// down is that of container/heap, from the top.
+func (h *stepHeap) down() {
+	for i := 0; ; {
+		j := 2*i + 1
+		if j >= len(h.f) {
+			return
+		}
+		if j+1 < len(h.f) && h.Less(j+1, j) {
+			j++
+		}
+		if !h.Less(j, i) {
+			return
+		}
+		h.Swap(i, j)
+		i = j
+	}
+}
+
+// sort puts the last to be dropped first.
+func (h *stepHeap) sort() {
+	if len(h.f) > 1 {
+		sort.Sort(sort.Reverse(h))
+	}
+}
+
+// heapGroup is the heaps of a group: by step, room values each.
+type heapGroup struct {
+	room int
+	f    []float64
+	from []int32
+	size []int32 // by step
+}
+
+// heaps are the groups of the aggregations that choose among series.
+type heaps struct {
+	n       int
+	reverse bool
+	groups  []heapGroup
+	floats  slab[float64]
+	ints    slab[int32]
+	rows    []chosen
+	cur     int // number of the row being added, -1 if nothing of it is chosen
+	held    int64
+}
+
+// chosen is a row some of whose samples are in a heap.
+type chosen struct {
+	labels labels.Labels
+	h      *histogram.FloatHistogram // of an instant query
+	refs   int32                     // samples in heaps
+	drop   bool
+}
+
+func (a *heaps) group(g int) *heapGroup {
+	for len(a.groups) <= g {
+		a.groups = append(a.groups, heapGroup{})
+	}
+	gr := &a.groups[g]
+	if gr.size == nil {
+		gr.size = a.ints.take(a.n)
+	}
+	return gr
+}
+
+// at returns the heap at step i.
+func (a *heaps) at(gr *heapGroup, i int) stepHeap {
+	lo := i * gr.room
+	hi := lo + int(gr.size[i])
+	return stepHeap{f: gr.f[lo:hi], from: gr.from[lo:hi], reverse: a.reverse}
+}
+
+// push adds a value of the row r at step i, where at most most are to be.
+func (a *heaps) push(gr *heapGroup, i int, f float64, r *row.Row, most int64) stepHeap {
+	if int(gr.size[i]) == gr.room {
+		a.widen(gr, most)
+	}
+	gr.size[i]++
+	h := a.at(gr, i)
+	last := len(h.f) - 1
+	h.f[last], h.from[last] = f, a.choose(r)
+	h.up(last)
+	return h
+}
+
+// replaceTop puts a value of r in the place of the top of h.
+func (a *heaps) replaceTop(h stepHeap, f float64, r *row.Row) {
+	from := a.choose(r)
+	a.release(h.from[0])
+	h.f[0], h.from[0] = f, from
+	h.down()
+}
+
+// widen makes the heaps of a group hold more.
+func (a *heaps) widen(gr *heapGroup, most int64) {
+	room := int(min(int64(max(2*gr.room, 4)), most))
+	f, from := a.floats.take(a.n*room), a.ints.take(a.n*room)
+	for i, n := range gr.size {
+		copy(f[i*room:], gr.f[i*gr.room:i*gr.room+int(n)])
+		copy(from[i*room:], gr.from[i*gr.room:i*gr.room+int(n)])
+	}
+	gr.room, gr.f, gr.from = room, f, from
+}
+
+// choose returns the number of r, which has one more sample in a heap.
+func (a *heaps) choose(r *row.Row) int32 {
+	if a.cur < 0 {
+		a.cur = len(a.rows)
+		c := chosen{labels: r.Labels, drop: r.DropName}
+		if a.n == 1 {
+			c.h = r.HAt(0)
+		}
+		a.rows = append(a.rows, c)
+		a.held += int64(r.Labels.ByteSize())
+	}
+	a.rows[a.cur].refs++
+	return int32(a.cur)
+}
+
+// release takes one sample of a row out, and lets its labels go with the last.
+func (a *heaps) release(k int32) {
+	c := &a.rows[k]
+	if c.refs--; c.refs == 0 && int(k) != a.cur {
+		a.held -= int64(c.labels.ByteSize())
+		c.labels = labels.EmptyLabels()
+	}
+}
+
+// emitOrdered hands over the samples of an instant query, by group.
+func (a *heaps) emitOrdered(sorted bool, emit func(*row.Row) error) error {
+	out := row.New(1)
+	for g := range a.groups {
+		if a.groups[g].size == nil {
+			continue
+		}
+		h := a.at(&a.groups[g], 0)
+		if sorted {
+			h.sort()
+		}
+		for k, f := range h.f {
+			c := a.rows[h.from[k]]
+			out.Reset()
+			out.Labels, out.DropName = c.labels, c.drop
+			out.SetAt(0, f, c.h)
+			if err := emit(out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// emitRows hands over the rows in their order. There are no histograms.
+func (a *heaps) emitRows(emit func(*row.Row) error) error {
+	type sample struct {
+		step int32
+		f    float64
+	}
+	total := 0
+	start := make([]int, len(a.rows)+1) // of each row's samples
+	for k := range a.rows {
+		start[k] = total
+		total += int(a.rows[k].refs)
+	}
+	start[len(a.rows)] = total
+	samples, next := make([]sample, total), append([]int(nil), start...)
+	for g := range a.groups {
+		gr := &a.groups[g]
+		for i := range gr.size {
+			h := a.at(gr, i)
+			for e, k := range h.from {
+				samples[next[k]] = sample{int32(i), h.f[e]}
+				next[k]++
+			}
+		}
+	}
+	out := row.New(a.n)
+	for k := range a.rows {
+		if a.rows[k].refs == 0 {
+			continue
+		}
+		out.Reset()
+		out.Labels, out.DropName = a.rows[k].labels, a.rows[k].drop
+		for _, s := range samples[start[k]:start[k+1]] {
+			out.SetF(int(s.step), s.f)
+		}
+		if err := emit(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *heaps) bytes() int64 {
+	return a.held + int64(8*a.floats.held+4*a.ints.held+80*len(a.groups)+40*cap(a.rows))
+}

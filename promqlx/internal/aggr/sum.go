@@ -1,0 +1,207 @@
+package aggr
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/kahansum"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// sums are the groups of sum and avg: by step a compensated sum, as SUM and AVG
+// in aggregation of Prometheus' promql/engine.go. A step whose sum of an avg
+// would overflow goes on as an incremental mean in the same place.
+type sums struct {
+	base
+	avg bool
+	v   column[float64] // sum, or mean at the steps of inc
+	c   column[float64] // compensation
+	has column[uint64]  // steps with floats
+	// The count of an avg is that of the rows without gaps plus that of others
+	// at the step.
+	whole column[uint32]
+	count column[uint32]
+	inc   map[int]row.Bits  // steps of a group with an incremental mean
+	hists map[int][]histSum // by group, then by step: groups that have histograms
+}
+
+func newSums(b base) *sums {
+	a := &sums{base: b, avg: b.Op == parser.AVG}
+	a.v, a.c = newColumn[float64](b.n), newColumn[float64](b.n)
+	a.has = newColumn[uint64](b.words)
+	a.whole, a.count = newColumn[uint32](1), newColumn[uint32](b.n)
+	return a
+}
+
+func (a *sums) Add(g int, r *row.Row) {
+	if a.hists != nil && a.hists[g] != nil || anyHistogram(r.H) {
+		a.addSteps(g, r)
+		return
+	}
+	a.noteDrop(g, r, nil)
+	v, c, has := a.v.at(g), a.c.at(g), a.has.at(g)
+	for w, x := range r.Has {
+		if x == 0 {
+			continue
+		}
+		lo := w << 6
+		old, all := has[w], a.full(w)
+		has[w] = old | x
+		switch {
+		case x&old == all && (a.inc == nil || a.inc[g] == nil):
+			hi := min(lo+64, a.n)
+			for bad := addCompensated(v[lo:hi], c[lo:hi], r.F[lo:hi]); bad != 0; bad &= bad - 1 {
+				i := lo + bits.TrailingZeros64(bad)
+				a.addFloat(g, i, r.F[i], v, c)
+			}
+		case x == all && old == 0:
+			copy(v[lo:min(lo+64, a.n)], r.F[lo:])
+		default:
+			for both := x & old; both != 0; both &= both - 1 {
+				i := lo + bits.TrailingZeros64(both)
+				a.addFloat(g, i, r.F[i], v, c)
+			}
+			for first := x &^ old; first != 0; first &= first - 1 {
+				i := lo + bits.TrailingZeros64(first)
+				v[i] = r.F[i]
+			}
+		}
+	}
+	if a.avg {
+		a.countRow(g, r.Has)
+	}
+}
+
+func (a *sums) countRow(g int, has row.Bits) {
+	if a.isFull(has) {
+		a.whole.at(g)[0]++
+		return
+	}
+	countSteps(a.count.at(g), has)
+}
+
+// countSteps adds one to the steps of the set.
+func countSteps(count []uint32, has row.Bits) {
+	for w, x := range has {
+		lo := w << 6
+		if x == ^uint64(0) {
+			for i := range count[lo : lo+64] {
+				count[lo+i]++
+			}
+			continue
+		}
+		for ; x != 0; x &= x - 1 {
+			count[lo+bits.TrailingZeros64(x)]++
+		}
+	}
+}
+
+// counted returns how many samples a step of an avg has.
+func (a *sums) counted(g, i int) float64 {
+	return float64(a.whole.at(g)[0] + a.count.at(g)[i])
+}
+
+// addCompensated adds x to the sums v with the compensations c, all of one
+// length of at most 64. It returns the places it left alone, because sum or
+// compensation would not be finite; kahansum.Inc knows what to do there.
+//
+// The error of an addition is computed without a branch (Knuth's TwoSum). It is
+// the same as Neumaier's in kahansum.Inc, since both are exact; where an
+// intermediate overflows the result is not finite.
+func addCompensated(v, c, x []float64) (bad uint64) {
+	c, x = c[:len(v)], x[:len(v)]
+	for i, s := range v {
+		t := s + x[i]
+		b := t - s
+		e := c[i] + ((s - (t - b)) + (x[i] - b))
+		if math.Float64bits(e)<<1 >= 0x7ff<<53 {
+			bad |= 1 << i
+			continue
+		}
+		v[i], c[i] = t, e
+	}
+	return bad
+}
+
+// addFloat adds f at step i, which has a float already. The count of an avg
+// does not have f yet.
+func (a *sums) addFloat(g, i int, f float64, v, c []float64) {
+	if !a.avg {
+		v[i], c[i] = kahansum.Inc(f, v[i], c[i])
+		return
+	}
+	n := a.counted(g, i) + 1
+	inc := a.inc[g]
+	if inc == nil || !inc.Get(i) {
+		newV, newC := kahansum.Inc(f, v[i], c[i])
+		if !math.IsInf(newV, 0) {
+			v[i], c[i] = newV, newC
+			return
+		}
+		if inc == nil {
+			inc = row.NewBits(a.n)
+			if a.inc == nil {
+				a.inc = make(map[int]row.Bits)
+			}
+			a.inc[g] = inc
+		}
+		inc.Set(i)
+		v[i] /= n - 1
+		c[i] /= n - 1
+	}
+	q := (n - 1) / n
+	v[i], c[i] = kahansum.Inc(f/n, q*v[i], q*c[i])
+}
+
+func (a *sums) Finish(groups []labels.Labels, emit func(*row.Row) error) error {
+	if a.err != nil {
+		return a.err
+	}
+	var out row.Row
+	for g, ls := range groups {
+		out.F, out.Has, out.H = a.v.at(g), a.has.at(g), nil
+		a.total(g, out.F)
+		if hs := a.hists[g]; hs != nil {
+			a.finishSteps(hs, &out, g)
+		}
+		if err := a.emitGroup(g, ls, &out, emit); err != nil {
+			return err
+		}
+	}
+	a.finish()
+	return nil
+}
+
+// total makes the results of the floats of group g.
+func (a *sums) total(g int, v []float64) {
+	c := a.c.at(g)
+	if !a.avg {
+		for i := range v {
+			v[i] += c[i]
+		}
+		return
+	}
+	whole, count, inc := a.whole.at(g)[0], a.count.at(g), a.inc[g]
+	for i := range v {
+		if inc != nil && inc.Get(i) {
+			v[i] += c[i]
+			continue
+		}
+		n := float64(whole + count[i])
+		v[i] = float64(v[i]/n) + float64(c[i]/n)
+	}
+}
+
+func (a *sums) Bytes() int64 {
+	n := 8*(a.v.held+a.c.held+a.has.held) + 4*(a.whole.held+a.count.held)
+	for range a.inc {
+		n += 8 * a.words
+	}
+	for _, hs := range a.hists {
+		n += histSumBytes(hs)
+	}
+	return int64(n)
+}

@@ -1,0 +1,185 @@
+package aggr
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// The int64 range as floats, as Prometheus' engine bounds it.
+const (
+	maxInt64 = 9223372036854774784
+	minInt64 = -9223372036854775808
+)
+
+// countsOf returns the parameter of topk, bottomk and limitk as numbers, nil if
+// there is nothing to be chosen at any step.
+func countsOf(param []float64) ([]int64, error) {
+	e := extentOf(param)
+	switch {
+	case e.max < 1:
+		return nil, nil
+	case e.nan:
+		return nil, errors.New("Parameter value is NaN") //nolint:staticcheck // the words of Prometheus' engine
+	case e.min <= minInt64:
+		return nil, fmt.Errorf("Scalar value %v underflows int64", e.min) //nolint:staticcheck // as above
+	case e.max >= maxInt64:
+		return nil, fmt.Errorf("Scalar value %v overflows int64", e.max) //nolint:staticcheck // as above
+	}
+	ks := make([]int64, len(param))
+	for i, f := range param {
+		ks[i] = int64(f)
+	}
+	return ks, nil
+}
+
+// tops are the groups of topk and bottomk. Of rows that are in no heap any more
+// nothing is kept.
+type tops struct {
+	base
+	heaps
+	bottom bool
+	k      []int64 // by step; nil: nothing is chosen
+	most   int64   // of k
+	// tops are by group and step what a value must beat to be of interest: the
+	// top of the heap, NaN (which anything may beat) if it is not full.
+	tops column[float64]
+	// touched are the groups that tops is set up for.
+	touched []bool
+}
+
+func newTops(b base) *tops {
+	a := &tops{base: b, bottom: b.Op == parser.BOTTOMK, tops: newColumn[float64](b.n)}
+	a.heaps = heaps{n: b.n, reverse: a.bottom}
+	a.k, a.err = countsOf(b.Param)
+	for _, k := range a.k {
+		a.most = max(a.most, k)
+	}
+	return a
+}
+
+func (a *tops) Add(g int, r *row.Row) {
+	if a.k == nil {
+		return
+	}
+	for i, h := range r.H {
+		if h != nil && a.k[i] >= 1 {
+			a.ignored = true
+		}
+	}
+	top := a.tops.at(g)
+	a.setUp(g, top)
+	gr := a.group(g)
+	a.cur = -1
+	for w, x := range r.Has {
+		if x == 0 {
+			continue
+		}
+		lo := w << 6
+		hi := min(lo+64, a.base.n)
+		if a.bottom {
+			x &= interestingBottom(top[lo:hi], r.F[lo:hi])
+		} else {
+			x &= interestingTop(top[lo:hi], r.F[lo:hi])
+		}
+		for ; x != 0; x &= x - 1 {
+			a.offer(gr, lo+bits.TrailingZeros64(x), r, top)
+		}
+	}
+	a.forget()
+}
+
+// setUp starts a group's tops.
+func (a *tops) setUp(g int, top []float64) {
+	for len(a.touched) <= g {
+		a.touched = append(a.touched, false)
+	}
+	if a.touched[g] {
+		return
+	}
+	a.touched[g] = true
+	for i := range top {
+		top[i] = math.NaN()
+	}
+}
+
+// interestingTop returns the places where x beats top.
+func interestingTop(top, x []float64) (places uint64) {
+	x = x[:len(top)]
+	for i, t := range top {
+		if !(t >= x[i]) {
+			places |= 1 << i
+		}
+	}
+	return places
+}
+
+// interestingBottom returns the places where x is below top.
+func interestingBottom(top, x []float64) (places uint64) {
+	x = x[:len(top)]
+	for i, t := range top {
+		if !(t <= x[i]) {
+			places |= 1 << i
+		}
+	}
+	return places
+}
+
+// offer takes the sample of r at step i in if it is among the k so far, as
+// aggregationK of Prometheus' promql/engine.go.
+func (a *tops) offer(gr *heapGroup, i int, r *row.Row, top []float64) {
+	k, f := a.k[i], r.F[i]
+	if k < 1 {
+		return
+	}
+	var h stepHeap
+	if int64(gr.size[i]) < k {
+		h = a.push(gr, i, f, r, a.most)
+	} else {
+		h = a.at(gr, i)
+		t := h.f[0]
+		better := t < f
+		if a.bottom {
+			better = t > f
+		}
+		if !better && !(t != t && f == f) {
+			return
+		}
+		a.replaceTop(h, f, r)
+	}
+	if int64(len(h.f)) == k {
+		top[i] = h.f[0]
+	}
+}
+
+// forget ends the row being added: if all its samples are out again there was
+// none.
+func (a *heaps) forget() {
+	if a.cur >= 0 && a.rows[a.cur].refs == 0 {
+		a.held -= int64(a.rows[a.cur].labels.ByteSize())
+		a.rows = a.rows[:a.cur]
+	}
+	a.cur = -1
+}
+
+func (a *tops) Finish(_ []labels.Labels, emit func(*row.Row) error) error {
+	if a.err != nil {
+		return a.err
+	}
+	var err error
+	if a.base.n == 1 {
+		err = a.emitOrdered(true, emit)
+	} else {
+		err = a.emitRows(emit)
+	}
+	a.finish()
+	return err
+}
+
+func (a *tops) Bytes() int64 { return a.heaps.bytes() + int64(8*a.tops.held+len(a.touched)) }
