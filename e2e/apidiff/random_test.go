@@ -91,7 +91,9 @@ type random struct{ *rand.Rand }
 func (r random) float() float64 {
 	awkward := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1 << 53, 1<<53 + 2, -(1 << 53),
 		1e21, 999999999999999868928, 1e-6, 9.999e-7, 5e-324}
-	switch r.IntN(8) {
+	switch r.IntN(9) {
+	case 8:
+		return float64(r.Int64N(1e15)>>r.IntN(50)) / math.Pow(10, float64(r.IntN(10)))
 	case 0:
 		return math.Float64frombits(r.Uint64())
 	case 1:
@@ -112,6 +114,8 @@ func (r random) time() int64 {
 		return r.Int64() - r.Int64()
 	case 1:
 		return int64(r.IntN(4000) - 2000)
+	case 2:
+		return apitest.Base + 15_000*r.Int64N(4) // as other series have it too
 	}
 	return apitest.Base + r.Int64N(1e12)
 }

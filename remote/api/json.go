@@ -1,9 +1,6 @@
 package api
 
 import (
-	"math"
-	"strconv"
-
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -12,36 +9,6 @@ import (
 
 // The writers here append exactly the bytes Prometheus writes, number for
 // number; testdata/upstream.txt holds its answers.
-
-// appendTimestamp appends milliseconds as seconds: 1.001, 1.010, 2.
-func appendTimestamp(dst []byte, t int64) []byte {
-	ms := uint64(t)
-	if t < 0 {
-		dst = append(dst, '-')
-		ms = -ms
-	}
-	dst = strconv.AppendUint(dst, ms/1000, 10)
-	if f := ms % 1000; f != 0 {
-		dst = append(dst, '.', byte('0'+f/100), byte('0'+f/10%10), byte('0'+f%10))
-	}
-	return dst
-}
-
-// appendFloat appends a quoted sample value: shortest decimal, with an exponent
-// only below 1e-6 and from 1e21 on.
-func appendFloat(dst []byte, f float64) []byte {
-	dst = append(dst, '"')
-	abs := math.Abs(f)
-	switch {
-	case abs < 1<<53 && f == math.Trunc(f) && (f != 0 || !math.Signbit(f)):
-		dst = strconv.AppendInt(dst, int64(f), 10) // most samples are whole
-	case abs != 0 && (abs < 1e-6 || abs >= 1e21):
-		dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
-	default:
-		dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
-	}
-	return append(dst, '"')
-}
 
 // appendLabels appends a label set as an object, in the set's order.
 func appendLabels(dst []byte, lset labels.Labels) []byte {
@@ -129,33 +96,6 @@ func appendSample(dst []byte, s promql.Sample) []byte {
 		dst = appendFPoint(dst, promql.FPoint{T: s.T, F: s.F})
 	}
 	return append(dst, '}')
-}
-
-// writeSeries writes one element of a matrix, spilling as it grows.
-func (s *sink) writeSeries(series promql.Series) {
-	s.buf = append(s.buf, `{"metric":`...)
-	s.buf = appendLabels(s.buf, series.Metric)
-	open := `,"values":[`
-	for _, p := range series.Floats {
-		s.buf = append(s.buf, open...)
-		open = ","
-		s.buf = appendFPoint(s.buf, p)
-		s.spill()
-	}
-	if open == "," {
-		s.buf = append(s.buf, ']')
-	}
-	open = `,"histograms":[`
-	for _, p := range series.Histograms {
-		s.buf = append(s.buf, open...)
-		open = ","
-		s.buf = appendHPoint(s.buf, p)
-		s.spill()
-	}
-	if open == "," {
-		s.buf = append(s.buf, ']')
-	}
-	s.buf = append(s.buf, '}')
 }
 
 // appendExemplar appends one exemplar as an object.

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -17,62 +16,6 @@ import (
 	"github.com/varvedb/varve/remote/api/apitest"
 	"github.com/varvedb/varve/tsdb/tsdbtest/fuzztally"
 )
-
-// slowFloat is appendFloat without its shortcut for whole numbers.
-func slowFloat(f float64) string {
-	format := byte('f')
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		format = 'e'
-	}
-	return `"` + strconv.FormatFloat(f, format, -1, 64) + `"`
-}
-
-func TestAppendFloat(t *testing.T) {
-	f := func(v float64, want string) {
-		t.Helper()
-		require.Equal(t, want, string(appendFloat(nil, v)))
-	}
-	f(0, `"0"`)
-	f(math.Copysign(0, -1), `"-0"`)
-	f(math.NaN(), `"NaN"`)
-	f(math.Inf(1), `"+Inf"`)
-	f(math.Inf(-1), `"-Inf"`)
-	f(1234567.8, `"1234567.8"`)
-	f(1.2345678e-6, `"0.0000012345678"`)
-	f(1.2345678e-67, `"1.2345678e-67"`)
-	f(1e-7, `"1e-07"`)
-	f(1e20, `"100000000000000000000"`)
-	f(1e21, `"1e+21"`)
-	f(-(1 << 53), `"-9007199254740992"`)
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 200_000 {
-		for _, v := range []float64{math.Float64frombits(r.Uint64()), float64(r.Int64() >> r.IntN(64)), float64(r.IntN(1e6)) / 1000} {
-			if got := string(appendFloat(nil, v)); got != slowFloat(v) {
-				t.Fatalf("got %s, want %s", got, slowFloat(v))
-			}
-		}
-	}
-}
-
-func TestAppendTimestamp(t *testing.T) {
-	f := func(ms int64, want string) {
-		t.Helper()
-		require.Equal(t, want, string(appendTimestamp(nil, ms)))
-	}
-	f(0, "0")
-	f(1, "0.001")
-	f(10, "0.010")
-	f(100, "0.100")
-	f(1001, "1.001")
-	f(1010, "1.010")
-	f(1100, "1.100")
-	f(2000, "2")
-	f(-1, "-0.001")
-	f(-1500, "-1.500")
-	f(12345678123456555, "12345678123456.555")
-	f(math.MaxInt64, "9223372036854775.807")
-	f(math.MinInt64, "-9223372036854775.808")
-}
 
 // FuzzStrings checks that any string becomes a JSON string that means it.
 func FuzzStrings(f *testing.F) {

@@ -256,18 +256,6 @@ func (d queryData) writeJSON(s *sink) {
 	s.buf = append(s.buf, '}')
 }
 
-func (s *sink) writeMatrix(m promql.Matrix) {
-	s.buf = append(s.buf, '[')
-	for i, series := range m {
-		if i > 0 {
-			s.buf = append(s.buf, ',')
-		}
-		s.writeSeries(series)
-		s.spill()
-	}
-	s.buf = append(s.buf, ']')
-}
-
 func (s *sink) writeVector(v promql.Vector) {
 	s.buf = append(s.buf, '[')
 	for i, sample := range v {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -23,6 +24,8 @@ type sink struct {
 	buf  []byte
 	sent int // bytes that left buf
 	err  error
+
+	stamps stamps
 }
 
 // get returns an empty sink that sends to w.
@@ -49,6 +52,21 @@ func (s *sink) spill() {
 	if len(s.buf) >= spillBytes {
 		_ = s.flush()
 	}
+}
+
+// room returns buf with place for n more bytes. It sends what has gathered, but
+// for the last byte, which the caller may want to change, when it is enough.
+func (s *sink) room(n int) []byte {
+	if len(s.buf) >= spillBytes {
+		last := s.buf[len(s.buf)-1]
+		s.buf = s.buf[:len(s.buf)-1]
+		_ = s.flush()
+		s.buf = append(s.buf, last)
+	}
+	if cap(s.buf)-len(s.buf) < n {
+		s.buf = slices.Grow(s.buf, n)
+	}
+	return s.buf
 }
 
 // flush sends what has gathered and returns the first error of all sends.
