@@ -17,9 +17,10 @@
 // A difference is shrunk to the smallest expression, grid and set of states that
 // show it, and grouped by the outermost function of that expression.
 //
-//	ORACLE_QUERIES  how many random queries (the default is short)
+//	ORACLE_QUERIES  how many random queries
 //	ORACLE_SEED     repeats a run, but for promqlsmith's part, which is not
 //	                reproducible: each report has the text
+//	ORACLE_DATA     the seed of the data, 1 if not given
 //	ORACLE_OUT      a file that gets every difference, not just the first 20
 //	ORACLE_STRICT   1: answers that change from one time to the next, or differ
 //	                from the oracle's for single times, fail the test

@@ -57,25 +57,29 @@ func (g *grammar) metric() string {
 	return pick(g.Rand, g.names...)
 }
 
+// matchers mostly match something: those of labels that few series have are rare.
 func (g *grammar) matchers() string {
-	if g.one(2) {
+	if !g.one(3) {
 		return ""
 	}
 	var out []string
-	for range 1 + g.IntN(2) {
-		name := pick(g.Rand, "job", "job", "instance", "instance", pick(g.Rand, g.labels...))
+	for range 1 + g.IntN(5)/4 {
+		name := pick(g.Rand, "job", "instance")
+		if g.one(10) {
+			name = pick(g.Rand, g.labels...)
+		}
 		v := pick(g.Rand, g.values[name]...)
-		switch g.IntN(6) {
-		case 0, 1:
+		switch g.IntN(9) {
+		case 0, 1, 2:
 			out = append(out, fmt.Sprintf("%s=%q", name, v))
-		case 2:
+		case 3, 4:
 			out = append(out, fmt.Sprintf("%s!=%q", name, v))
-		case 3:
+		case 5, 6:
 			out = append(out, fmt.Sprintf("%s=~%q", name, pick(g.Rand, ".*", ".+", "[ij][01]", "i0|i2|j1|200")))
-		case 4:
+		case 7:
 			out = append(out, fmt.Sprintf("%s!~%q", name, pick(g.Rand, ".*1", "", "i0|j2")))
 		default:
-			out = append(out, fmt.Sprintf("%s=\"\"", name))
+			out = append(out, fmt.Sprintf("%s=\"\"", pick(g.Rand, g.labels...)))
 		}
 	}
 	return "{" + strings.Join(out, ",") + "}"
@@ -93,7 +97,10 @@ func (g *grammar) selector() string {
 }
 
 func (g *grammar) duration() string {
-	return pick(g.Rand, "1ms", "10s", "15s", "30s", "45s", "1m", "1m", "2m", "5m", "5m", "7m30s", "10m", "20m", "1h", "90", "61.5")
+	if g.one(15) {
+		return pick(g.Rand, "1ms", "10s", "15s", "1h", "61.5")
+	}
+	return pick(g.Rand, "30s", "45s", "1m", "1m", "2m", "5m", "5m", "7m30s", "10m", "20m", "90")
 }
 
 // durationExpr is mostly a plain duration.
@@ -107,7 +114,7 @@ func (g *grammar) durationExpr() string {
 func (g *grammar) modifiers() string {
 	out := ""
 	if g.one(6) {
-		out += " offset " + pick(g.Rand, "1m", "-1m", "7s", "5m", "-10m", "1h", "(1m*2)", "-(30s)", "step()")
+		out += " offset " + pick(g.Rand, "1m", "-1m", "7s", "5m", "-10m", "1h", "(1m*2)", "-(30s)", "step()", "90")
 	}
 	if g.one(10) {
 		out += " @ " + pick(g.Rand, "start()", "end()", g.at(), g.at())
@@ -116,7 +123,7 @@ func (g *grammar) modifiers() string {
 }
 
 func (g *grammar) at() string {
-	return fmt.Sprintf("%.3f", float64(DataStart-600_000+g.Int64N(DataEnd-DataStart+1_200_000))/1000)
+	return fmt.Sprintf("%.3f", float64(DataStart-120_000+g.Int64N(DataEnd-DataStart+240_000))/1000)
 }
 
 // matrix is an expression of range vectors.
@@ -139,7 +146,7 @@ func (g *grammar) subquery(depth int) string {
 // operand is a vector that may be followed by a bracket or an operator.
 func (g *grammar) operand(depth int) string {
 	v := g.vector(depth)
-	if strings.ContainsAny(v, " ") {
+	if strings.ContainsAny(v, " -") {
 		return "(" + v + ")"
 	}
 	return v
@@ -196,11 +203,8 @@ func (g *grammar) vector(depth int) string {
 		}
 		return "(" + g.vector(depth-1) + ")"
 	}
-	return pick(g.Rand, "rate", "increase", "delta", "sum_over_time", "avg_over_time", "quantile_over_time", "max_over_time") + g.rollupArgs()
-}
-
-func (g *grammar) rollupArgs() string {
-	return "(" + g.metric() + g.matchers() + "[" + g.duration() + "]" + g.modifiers() + ")"
+	return pick(g.Rand, "rate(", "increase(", "delta(", "sum_over_time(", "avg_over_time(", "quantile_over_time(0.9, ", "max_over_time(") +
+		g.metric() + g.matchers() + "[" + g.duration() + "]" + g.modifiers() + ")"
 }
 
 func (g *grammar) labelList() string {
@@ -245,7 +249,7 @@ func (g *grammar) matching(set bool) string {
 		out = pick(g.Rand, "ignoring (code) ", "ignoring (code, le) ", "ignoring (version, cluster) ", "ignoring ("+g.labelList()+") ")
 	}
 	if out != "" && !set && g.one(2) {
-		out += pick(g.Rand, "group_left ", "group_right ", "group_left (version) ", "group_right (branch, cluster) ", "group_left (job) ", "group_left (__name__) ")
+		out += pick(g.Rand, "group_left () ", "group_right () ", "group_left (version) ", "group_right (branch) ", "group_left (cluster) ", "group_left (__name__) ")
 	}
 	if !set && g.one(6) {
 		out += pick(g.Rand, "fill (0) ", "fill_left (1) ", "fill_right (NaN) ", "fill_left (1) fill_right (2.5) ", "fill (-1) ")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -38,13 +39,20 @@ var verdictNames = [verdicts]string{"equal", "both empty", "errors equal", "unst
 
 func (v Verdict) String() string { return verdictNames[v] }
 
-// retries is how often the oracle is asked again upon a difference.
-const retries = 50
+// retries is how often the oracle is asked again upon a difference; fewRetries,
+// after manyDifferent of them, when the report is long anyway.
+const (
+	retries       = 50
+	fewRetries    = 5
+	manyDifferent = 200
+)
 
 // Judge asks oracles and engines about the same data.
 type Judge struct {
 	Oracle, Ours Engines
 	Stores       map[string]storage.Queryable
+
+	different atomic.Int64
 }
 
 // Ask compares the two answers to a question. The difference is not nil for
@@ -65,6 +73,7 @@ func (j *Judge) Ask(ctx context.Context, q Question) (Verdict, *Difference) {
 	case d == nil:
 		return Equal, nil
 	case j.oracleIsStable(ctx, q, want, got):
+		j.different.Add(1)
 		return Different, d
 	}
 	for range 3 {
@@ -90,7 +99,11 @@ func isEmpty(a Answer) bool {
 
 // oracleIsStable asks again until the oracle contradicts itself or gives our answer.
 func (j *Judge) oracleIsStable(ctx context.Context, q Question, want, got Answer) bool {
-	for range retries {
+	n := retries
+	if j.different.Load() > manyDifferent {
+		n = fewRetries
+	}
+	for range n {
 		again := j.Oracle.Ask(ctx, j.Stores[q.State], q)
 		if Diff(again, got) == nil || Diff(again, want) != nil {
 			return false

@@ -90,9 +90,12 @@ func (s *Source) Ask(text string) Question {
 		q.Features = pick(s.Rand, FeatureSets()...).Name
 	}
 	if s.IntN(10) == 0 {
-		q.Lookback = pick(s.Rand, time.Millisecond, 15*time.Second, time.Minute, time.Hour)
+		q.Lookback = pick(s.Rand, time.Millisecond, 15*time.Second, time.Minute, 2*time.Minute, 20*time.Minute, time.Hour)
 	}
-	q.Start = DataStart - 10*60_000 + s.Int64N(DataEnd-DataStart+20*60_000)
+	q.Start = DataStart + s.Int64N(DataEnd-DataStart)
+	if s.IntN(15) == 0 { // before, after and about the ends of the data
+		q.Start = pick(s.Rand, DataStart, DataEnd) - 6*60_000 + s.Int64N(12*60_000)
+	}
 	if s.IntN(3) > 0 { // meet the scrapes
 		q.Start -= q.Start % 15_000
 	}
@@ -118,15 +121,27 @@ func (s *Source) smithText(instant bool) string {
 					text = ""
 				}
 			}()
+			e := s.smith.WalkRangeQuery()
 			if instant {
-				return s.smith.WalkInstantQuery().String()
+				e = s.smith.WalkInstantQuery()
 			}
-			return s.smith.WalkRangeQuery().String()
+			return intoData(e).String()
 		}(); text != "" {
 			return text
 		}
 	}
 	panic("promqlsmith builds no expression")
+}
+
+// intoData moves the times of @ modifiers to where data are: promqlsmith begins at 1970.
+func intoData(e parser.Expr) parser.Expr {
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		if vs, ok := n.(*parser.VectorSelector); ok && vs.Timestamp != nil {
+			*vs.Timestamp = DataStart + *vs.Timestamp%(DataEnd-DataStart)
+		}
+		return nil
+	})
+	return e
 }
 
 // Mutate replaces the names of metrics and labels in an expression by those of the data.
