@@ -141,7 +141,11 @@ func (a *heaps) replaceTop(h stepHeap, f float64, r *row.Row) {
 
 // widen makes the heaps of a group hold more.
 func (a *heaps) widen(gr *heapGroup, most int64) {
-	room := int(min(int64(max(2*gr.room, 4)), most))
+	room := max(2*gr.room, 4)
+	if a.n == 1 && gr.room == 0 {
+		room = 1
+	}
+	room = int(min(int64(room), most))
 	f, from := a.floats.take(a.n*room), a.ints.take(a.n*room)
 	for i, n := range gr.size {
 		copy(f[i*room:], gr.f[i*gr.room:i*gr.room+int(n)])
@@ -177,11 +181,12 @@ func (a *heaps) release(k int32) {
 // emitOrdered hands over the samples of an instant query, by group.
 func (a *heaps) emitOrdered(sorted bool, emit func(*row.Row) error) error {
 	out := row.New(1)
+	var h stepHeap
 	for g := range a.groups {
 		if a.groups[g].size == nil {
 			continue
 		}
-		h := a.at(&a.groups[g], 0)
+		h = a.at(&a.groups[g], 0)
 		if sorted {
 			h.sort()
 		}

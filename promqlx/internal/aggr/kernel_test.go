@@ -92,7 +92,7 @@ func TestQuantileOf(t *testing.T) {
 	}
 }
 
-// benchmarkRows is the cost of a step of a series: rows of one group.
+// BenchmarkAdd is the cost of a step of a series: rows of one group.
 func BenchmarkAdd(b *testing.B) {
 	const steps, rows = 1000, 64
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -22,10 +22,11 @@ type sums struct {
 	has column[uint64]  // steps with floats
 	// The count of an avg is that of the rows without gaps plus that of others
 	// at the step.
-	whole column[uint32]
-	count column[uint32]
-	inc   map[int]row.Bits  // steps of a group with an incremental mean
-	hists map[int][]histSum // by group, then by step: groups that have histograms
+	whole  column[uint32]
+	count  column[uint32]
+	inc    map[int]row.Bits  // steps of a group with an incremental mean
+	hists  map[int][]histSum // by group, then by step: groups that have histograms
+	masked [64]float64
 }
 
 func newSums(b base) *sums {
@@ -42,36 +43,51 @@ func (a *sums) Add(g int, r *row.Row) {
 		return
 	}
 	a.noteDrop(g, r, nil)
-	v, c, has := a.v.at(g), a.c.at(g), a.has.at(g)
-	for w, x := range r.Has {
-		if x == 0 {
+	v, c, has, inc := a.v.at(g), a.c.at(g), a.has.at(g), a.inc[g]
+	for w, in := range r.Has {
+		if in == 0 {
 			continue
 		}
+		old := has[w]
+		has[w] = old | in
 		lo := w << 6
-		old, all := has[w], a.full(w)
-		has[w] = old | x
+		hi := min(lo+64, a.n)
+		alone := in // steps to be added one by one
 		switch {
-		case x&old == all && (a.inc == nil || a.inc[g] == nil):
-			hi := min(lo+64, a.n)
-			for bad := addCompensated(v[lo:hi], c[lo:hi], r.F[lo:hi]); bad != 0; bad &= bad - 1 {
-				i := lo + bits.TrailingZeros64(bad)
-				a.addFloat(g, i, r.F[i], v, c)
-			}
-		case x == all && old == 0:
-			copy(v[lo:min(lo+64, a.n)], r.F[lo:])
+		case old == 0:
+			copyMasked(v[lo:hi], r.F[lo:hi], in)
+			continue
+		case bits.OnesCount64(in) < sparse && in != a.full(w), inc != nil:
+		case in == a.full(w):
+			alone = addCompensated(v[lo:hi], c[lo:hi], r.F[lo:hi])
 		default:
-			for both := x & old; both != 0; both &= both - 1 {
-				i := lo + bits.TrailingZeros64(both)
+			copyMasked(a.masked[:hi-lo], r.F[lo:hi], in)
+			alone &= addCompensated(v[lo:hi], c[lo:hi], a.masked[:hi-lo])
+		}
+		for ; alone != 0; alone &= alone - 1 {
+			k := bits.TrailingZeros64(alone)
+			if i := lo + k; old>>k&1 != 0 {
 				a.addFloat(g, i, r.F[i], v, c)
-			}
-			for first := x &^ old; first != 0; first &= first - 1 {
-				i := lo + bits.TrailingZeros64(first)
+			} else {
 				v[i] = r.F[i]
 			}
 		}
 	}
 	if a.avg {
 		a.countRow(g, r.Has)
+	}
+}
+
+// sparse is the number of steps of 64 below which they are added one by one.
+const sparse = 12
+
+// copyMasked copies x to v at the steps of in and puts -0 at others, which
+// changes nothing where it is added, and to which anything can be added.
+func copyMasked(v, x []float64, in uint64) {
+	x = x[:len(v)]
+	for i, f := range x {
+		m := -(in >> i & 1)
+		v[i] = math.Float64frombits(math.Float64bits(f)&m | 1<<63&^m)
 	}
 }
 
@@ -85,16 +101,16 @@ func (a *sums) countRow(g int, has row.Bits) {
 
 // countSteps adds one to the steps of the set.
 func countSteps(count []uint32, has row.Bits) {
-	for w, x := range has {
+	for w, in := range has {
 		lo := w << 6
-		if x == ^uint64(0) {
-			for i := range count[lo : lo+64] {
-				count[lo+i]++
+		if bits.OnesCount64(in) >= sparse {
+			for i := range count[lo:min(lo+64, len(count))] {
+				count[lo+i] += uint32(in >> i & 1)
 			}
 			continue
 		}
-		for ; x != 0; x &= x - 1 {
-			count[lo+bits.TrailingZeros64(x)]++
+		for ; in != 0; in &= in - 1 {
+			count[lo+bits.TrailingZeros64(in)]++
 		}
 	}
 }
@@ -133,7 +149,6 @@ func (a *sums) addFloat(g, i int, f float64, v, c []float64) {
 		v[i], c[i] = kahansum.Inc(f, v[i], c[i])
 		return
 	}
-	n := a.counted(g, i) + 1
 	inc := a.inc[g]
 	if inc == nil || !inc.Get(i) {
 		newV, newC := kahansum.Inc(f, v[i], c[i])
@@ -149,9 +164,11 @@ func (a *sums) addFloat(g, i int, f float64, v, c []float64) {
 			a.inc[g] = inc
 		}
 		inc.Set(i)
-		v[i] /= n - 1
-		c[i] /= n - 1
+		before := a.counted(g, i)
+		v[i] /= before
+		c[i] /= before
 	}
+	n := a.counted(g, i) + 1
 	q := (n - 1) / n
 	v[i], c[i] = kahansum.Inc(f/n, q*v[i], q*c[i])
 }
