@@ -24,9 +24,9 @@ func lookup(name string) *Func {
 	case "idelta":
 		return instantKind{}.function()
 	case "changes":
-		return &Func{Window: windowChanges}
+		return &Func{windowChanges, floatsChanges}
 	case "resets":
-		return &Func{Window: windowResets}
+		return &Func{windowResets, floatsResets}
 	case "deriv":
 		return &Func{Window: windowDeriv}
 	case "predict_linear":
@@ -42,21 +42,21 @@ func lookup(name string) *Func {
 func lookupOverTime(name string) *Func {
 	switch name {
 	case "avg_over_time":
-		return &Func{Window: windowAvg}
+		return &Func{windowAvg, floatsAvg}
 	case "sum_over_time":
-		return &Func{Window: windowSum}
+		return &Func{windowSum, floatsSum}
 	case "count_over_time":
-		return &Func{Window: windowCount}
+		return &Func{windowCount, floatsCount}
 	case "present_over_time", "absent_over_time":
-		return &Func{Window: windowPresent}
+		return &Func{windowPresent, floatsPresent}
 	case "first_over_time":
-		return &Func{Window: windowFirst}
+		return &Func{windowFirst, floatsFirst}
 	case "last_over_time":
-		return &Func{Window: windowLast}
+		return &Func{windowLast, floatsLast}
 	case "ts_of_first_over_time":
-		return &Func{Window: windowFirstTime}
+		return &Func{windowFirstTime, floatsFirstTime}
 	case "ts_of_last_over_time":
-		return &Func{Window: windowLastTime}
+		return &Func{windowLastTime, floatsLastTime}
 	case "max_over_time":
 		return extremeKind{max: true}.function()
 	case "min_over_time":

@@ -1,0 +1,196 @@
+package rollup
+
+import (
+	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// all is the Floats form of rate, increase and delta. A window needs its first
+// and last value and the values before its resets, which are looked for once.
+func (k rateKind) all(in *Input, out *row.Row) {
+	var r resetList
+	if k.counter {
+		r = in.resetList()
+		in.noteOverlaps()
+	}
+	x := extrapolator{in: in, kind: k, before: in.rangeAndOffset(), seconds: in.rangeSeconds()}
+	for i, lo := range in.Lo {
+		hi := in.Hi[i]
+		if hi <= lo {
+			continue
+		}
+		v := in.F[hi-1] - in.F[lo]
+		if k.counter {
+			v = r.add(in.F, lo, hi, v)
+		}
+		ts := in.Env.Grid.T(i)
+		if k.counter && in.ST != nil && in.ST[lo] != 0 || hi-lo == 1 {
+			var ok bool
+			if v, ok = x.started(ts, lo, hi, v); !ok {
+				continue
+			}
+		} else {
+			v = x.stretch(ts, lo, hi, v)
+		}
+		out.SetF(i, v)
+	}
+}
+
+// extrapolator stretches what was measured between samples to the window. Where
+// samples and windows are evenly spaced all windows lie alike, and what follows
+// from how they lie is kept from the one before.
+type extrapolator struct {
+	in      *Input
+	kind    rateKind
+	before  int64 // from a window's start to its step
+	seconds float64
+
+	// How the last window lay, and what follows.
+	toStart, sampled, toEnd int64
+	n                       int32
+	s                       span
+	factor                  float64 // without a clamp at zero
+	ready                   bool
+}
+
+// stretch extrapolates the increase v of a window of two or more samples.
+func (x *extrapolator) stretch(ts int64, lo, hi int32, v float64) float64 {
+	t := x.in.T
+	toStart, sampled, toEnd := t[lo]-(ts-x.before), t[hi-1]-t[lo], ts-x.in.Offset-t[hi-1]
+	if !x.ready || toStart != x.toStart || sampled != x.sampled || toEnd != x.toEnd || hi-lo != x.n {
+		x.toStart, x.sampled, x.toEnd, x.n, x.ready = toStart, sampled, toEnd, hi-lo, true
+		x.s = spanOf(t[lo], t[hi-1], int(hi-lo)-1, ts-x.before, ts-x.in.Offset)
+		x.s.clampStart(false, 0, 0)
+		s := x.s
+		x.factor = x.scale(s.factor())
+	}
+	first := x.in.F[lo]
+	if !x.kind.counter || !(v > 0 && first >= 0) || first >= v && x.s.sampled >= x.s.toStart {
+		return v * x.factor // the zero point is not in reach
+	}
+	if toZero := float64(x.s.sampled * (first / v)); toZero < x.s.toStart {
+		s := x.s
+		s.toStart = toZero
+		return v * x.scale(s.factor())
+	}
+	return v * x.factor
+}
+
+func (x *extrapolator) scale(factor float64) float64 {
+	if x.kind.perSecond {
+		factor /= x.seconds
+	}
+	return factor
+}
+
+// started is stretch for a window whose first sample knows when it started, or
+// that has no other; ok is false if there is nothing to tell.
+func (x *extrapolator) started(ts int64, lo, hi int32, v float64) (_ float64, ok bool) {
+	in := x.in
+	s := spanOf(in.T[lo], in.T[hi-1], int(hi-lo)-1, ts-x.before, ts-in.Offset)
+	switch {
+	case x.kind.counter && in.ST != nil && s.startsInside(in.ST[lo:hi]):
+		s.startAt(in.ST[lo])
+		v += in.F[lo]
+	case hi-lo == 1:
+		return 0, false
+	default:
+		s.clampStart(x.kind.counter, in.F[lo], v)
+	}
+	return v * x.scale(s.factor()), true
+}
+
+// noteOverlaps notes each window that has start times that overlap; the
+// annotation counts them.
+func (in *Input) noteOverlaps() {
+	if in.ST == nil {
+		return
+	}
+	next, latest := int32(1), int32(0)
+	for i, lo := range in.Lo {
+		hi := in.Hi[i]
+		for ; next < hi; next++ {
+			if overlaps(in.ST[next-1], in.T[next-1], in.ST[next]) {
+				latest = next
+			}
+		}
+		if latest > lo && latest < hi {
+			in.note(annotations.NewStartTimeOverlapWarning(in.Name(), in.firstPos()))
+		}
+	}
+}
+
+// resetList is where a counter was reset: the numbers of the samples after. If
+// the windows share few samples it is empty, and add looks for itself.
+type resetList struct {
+	at   []int32
+	in   *Input
+	self bool
+}
+
+func (in *Input) resetList() resetList {
+	lo, hi, overlap := in.overlap()
+	if !overlap {
+		return resetList{in: in, self: true}
+	}
+	at := grow(&in.scratch().n0, hi-lo)
+	n := 0
+	f := in.F[lo:hi]
+	if in.ST == nil {
+		for i := 1; i < len(f); i++ {
+			at[n] = int32(lo + i)
+			if f[i] < f[i-1] {
+				n++
+			}
+		}
+		return resetList{at: at[:n]}
+	}
+	for i := 1; i < len(f); i++ {
+		if in.resetBefore(lo + i) {
+			at[n] = int32(lo + i)
+			n++
+		}
+	}
+	return resetList{at: at[:n]}
+}
+
+// resetBefore tells whether there was a reset between float i-1 and i.
+func (in *Input) resetBefore(i int) bool {
+	return in.F[i] < in.F[i-1] || in.ST != nil && isReset(in.ST[i-1], in.T[i-1], in.ST[i], in.T[i])
+}
+
+// add adds to v the values before the resets inside of a window, which may not
+// start before the window of the call before.
+func (r *resetList) add(f []float64, lo, hi int32, v float64) float64 {
+	if r.self {
+		return r.find(f[lo:hi], int(lo), v)
+	}
+	for len(r.at) > 0 && r.at[0] <= lo {
+		r.at = r.at[1:]
+	}
+	for _, i := range r.at {
+		if i >= hi {
+			break
+		}
+		v += f[i-1]
+	}
+	return v
+}
+
+func (r *resetList) find(f []float64, lo int, v float64) float64 {
+	if r.in.ST == nil {
+		for i := 1; i < len(f); i++ {
+			if f[i] < f[i-1] {
+				v += f[i-1]
+			}
+		}
+		return v
+	}
+	for i := 1; i < len(f); i++ {
+		if r.in.resetBefore(lo + i) {
+			v += f[i-1]
+		}
+	}
+	return v
+}
