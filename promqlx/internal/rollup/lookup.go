@@ -28,13 +28,13 @@ func lookup(name string) *Func {
 	case "resets":
 		return &Func{windowResets, floatsResets}
 	case "deriv":
-		return &Func{Window: windowDeriv}
+		return &Func{windowDeriv, floatsDeriv}
 	case "predict_linear":
-		return &Func{Window: windowPredictLinear}
+		return &Func{windowPredictLinear, floatsPredictLinear}
 	case "double_exponential_smoothing":
-		return &Func{Window: windowSmoothing}
+		return &Func{windowSmoothing, floatsSmoothing}
 	case "integral":
-		return &Func{Window: windowIntegral}
+		return &Func{windowIntegral, floatsIntegral}
 	}
 	return lookupOverTime(name)
 }
@@ -70,9 +70,9 @@ func lookupOverTime(name string) *Func {
 	case "stdvar_over_time":
 		return varianceKind{}.function()
 	case "quantile_over_time":
-		return &Func{Window: windowQuantile}
+		return &Func{windowQuantile, floatsQuantile}
 	case "mad_over_time":
-		return &Func{Window: windowMad}
+		return &Func{windowMad, floatsMad}
 	}
 	return nil
 }

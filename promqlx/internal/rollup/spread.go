@@ -12,7 +12,7 @@ import (
 // varianceKind is the variance of a window, or its root.
 type varianceKind struct{ root bool }
 
-func (k varianceKind) function() *Func { return &Func{Window: k.window} }
+func (k varianceKind) function() *Func { return &Func{k.window, k.floats} }
 
 // window is as varianceOverTime of Prometheus' promql/functions.go.
 func (k varianceKind) window(w *Window) (float64, *histogram.FloatHistogram, bool) {
@@ -59,17 +59,21 @@ func windowMad(w *Window) (float64, *histogram.FloatHistogram, bool) {
 	if !w.floatsOnly() {
 		return 0, nil, false
 	}
-	for _, f := range w.F {
+	return madOf(w.scratch().copy(w.F)), nil, true
+}
+
+// madOf is the median of the distances to the median. It changes the values.
+func madOf(fs []float64) float64 {
+	for _, f := range fs {
 		if math.IsNaN(f) {
-			return math.NaN(), nil, true
+			return math.NaN()
 		}
 	}
-	fs := w.scratch().copy(w.F)
 	median := quantileOf(0.5, fs)
 	for i, f := range fs {
 		fs[i] = math.Abs(f - median)
 	}
-	return quantileOf(0.5, fs), nil, true
+	return quantileOf(0.5, fs)
 }
 
 // quantileOf returns a quantile of the values, which it sorts (quantile of

@@ -1,0 +1,140 @@
+package rollup
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// benchShapes are windows and steps over evenly spaced series.
+var benchShapes = []struct {
+	name                         string
+	interval, span, window, step int64 // seconds
+}{
+	{"12h@10s[1h]:1h", 10, 12 * 3600, 3600, 3600},
+	{"6h@10s[5m]:60s", 10, 6 * 3600, 300, 60},
+	{"6h@10s[5m]:15s", 10, 6 * 3600, 300, 15},
+	{"6h@10s[1h]:60s", 10, 6 * 3600, 3600, 60},
+}
+
+func benchInput(name string, interval, span, window, step int64, value func(i int) float64) *Input {
+	in := &Input{Range: window * 1000, Name: func() string { return "m" }, Scratch: &Scratch{}}
+	for t := int64(0); t <= span; t += interval {
+		in.T = append(in.T, t*1000)
+		in.F = append(in.F, value(len(in.F)))
+	}
+	in.Env = &row.Env{Grid: row.GridOf(window*1000, span*1000, step*1000)}
+	for _, v := range map[string][]float64{
+		"quantile_over_time": {0.9}, "predict_linear": {3600}, "double_exponential_smoothing": {0.5, 0.3},
+	}[name] {
+		arg := make([]float64, in.Env.Grid.N)
+		for i := range arg {
+			arg[i] = v
+		}
+		in.Args = append(in.Args, arg)
+	}
+	in.Slide(false)
+	return in
+}
+
+func benchValues(kind string) func(i int) float64 {
+	rng := rand.New(rand.NewPCG(1, 2))
+	v := 0.0
+	switch kind {
+	case "int":
+		return func(int) float64 { return float64(rng.IntN(101)) }
+	case "counter":
+		return func(int) float64 { v += float64(rng.IntN(100)); return v }
+	default:
+		return func(int) float64 { return math.Round(rng.Float64()*10000) / 100 }
+	}
+}
+
+// BenchmarkForms compares the Floats form, the Window form and, where it can be
+// called, Prometheus' own function on the same windows.
+func BenchmarkForms(b *testing.B) {
+	for _, name := range functions() {
+		f, _ := Lookup(name)
+		for _, s := range benchShapes {
+			for _, kind := range []string{"int", "dec", "counter"} {
+				in := benchInput(name, s.interval, s.span, s.window, s.step, benchValues(kind))
+				out := row.New(in.Env.Grid.N)
+				held := 0
+				for i, lo := range in.Lo {
+					held += int(in.Hi[i] - lo)
+				}
+				measure := func(form string, run func()) {
+					b.Run(fmt.Sprintf("%s/%s/%s/%s", name, s.name, kind, form), func(b *testing.B) {
+						b.ReportAllocs()
+						for b.Loop() {
+							out.Reset()
+							run()
+						}
+						ns := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+						b.ReportMetric(ns/float64(len(in.T)), "ns/sample")
+						b.ReportMetric(ns/float64(in.Env.Grid.N), "ns/window")
+					})
+				}
+				measure("fast", func() { _ = f.Run(in, out) })
+				measure("window", func() { _ = f.Slow(in, out) })
+				if call := upstreamCall(name, in); call != nil {
+					measure("upstream", call)
+				}
+			}
+		}
+	}
+}
+
+// upstreamCall calls Prometheus' function once for each window, with slices of
+// its own kind of points: without what its engine does besides.
+func upstreamCall(name string, in *Input) func() {
+	f := promql.FunctionCalls[name]
+	points := make([]promql.FPoint, len(in.T))
+	for i, t := range in.T {
+		points[i] = promql.FPoint{T: t, F: in.F[i]}
+	}
+	c := &call{name: name, rangeMS: float64(in.Range), matrixArgLast: name == "quantile_over_time"}
+	for range in.Args {
+		c.args = append(c.args, "0.5")
+	}
+	expr, err := parser.NewParser(parser.Options{EnableExperimentalFunctions: true}).ParseExpr(c.String())
+	if err != nil {
+		panic(err)
+	}
+	args := expr.(*parser.Call).Args
+	vectors := make([]promql.Vector, len(in.Args))
+	for k := range vectors {
+		vectors[k] = promql.Vector{{F: in.Args[k][0]}}
+	}
+	m := make(promql.Matrix, 1)
+	enh := &promql.EvalNodeHelper{Out: make(promql.Vector, 0, 1), LookbackDelta: 5 * time.Minute}
+	return func() {
+		for i, lo := range in.Lo {
+			m[0].Floats = points[lo:in.Hi[i]]
+			enh.Ts = in.Env.Grid.T(i)
+			v, _ := f(vectors, m, args, enh)
+			enh.Out = v[:0]
+		}
+	}
+}
+
+// BenchmarkSlide is what finding the windows costs.
+func BenchmarkSlide(b *testing.B) {
+	for _, s := range benchShapes {
+		in := benchInput("rate", s.interval, s.span, s.window, s.step, benchValues("int"))
+		b.Run(s.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				in.Slide(false)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(in.Env.Grid.N), "ns/window")
+		})
+	}
+}
