@@ -2,7 +2,7 @@ package plan
 
 // DropOnce takes away a Once that says nothing: right below another, or of a
 // query for a single time.
-func DropOnce(n Node, c Config) Node { return dropOnce(n, c.Start == c.End) }
+func DropOnce(n Node, c Config) Node { return dropOnce(n, c.Instant) }
 
 // dropOnce looks at n, which is evaluated at a single time if single.
 func dropOnce(n Node, single bool) Node {

@@ -9,12 +9,15 @@ import (
 )
 
 // Config says what rewrites may rely on. The zero value is right for every
-// store, for an instant query at time 0.
+// query and every store.
 type Config struct {
 	// Disable names rewrites that are not to be made.
 	Disable []string
+	// Instant tells that the query is for a single time.
+	Instant bool
 	// Start and End are the first and the last time asked for, Lookback is how
 	// old a sample may be that an instant selector takes; all in milliseconds.
+	// No selectors are found to read one view if Lookback is 0.
 	Start, End, Lookback int64
 	// DelayedNames is the feature promql-delayed-name-removal: names are dropped
 	// at the end, so that rows never become equal on the way.

@@ -81,6 +81,7 @@ func times(instant bool) (front.Options, plan.Config) {
 		opts.End, opts.Step = opts.Start, 0
 	}
 	return opts, plan.Config{
+		Instant:     instant,
 		Start:       opts.Start.UnixMilli(),
 		End:         opts.End.UnixMilli(),
 		Lookback:    300_000,
@@ -186,7 +187,7 @@ func TestOptimize(t *testing.T) {
 			for i, name := range plan.Rewrites() {
 				after := plan.Optimize(planOf(t, text, opts), plan.Config{
 					Disable: append(plan.Rewrites()[:i:i], plan.Rewrites()[i+1:]...),
-					Start:   c.Start, End: c.End, Lookback: c.Lookback,
+					Instant: instant, Start: c.Start, End: c.End, Lookback: c.Lookback,
 				})
 				require.Equal(t, before.Type(), after.Type(), "%s after %s", text, name)
 				require.Equal(t, want, reads(after, c), "%s after %s", text, name)
