@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
-	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/require"
 
@@ -118,47 +117,6 @@ func corpus(t testing.TB) []string {
 		exprs = append(exprs, text)
 	}
 	return exprs
-}
-
-// TestRanges holds the whole range of a plan equal to that which Prometheus'
-// engine opens.
-func TestRanges(t *testing.T) {
-	for _, text := range corpus(t) {
-		for _, instant := range []bool{true, false} {
-			opts, c := times(instant)
-			expr, err := parse.ParseExpr(text)
-			require.NoError(t, err, text)
-			n, err := front.Plan(expr, opts)
-			if err != nil {
-				continue
-			}
-			stmt := &parser.EvalStmt{Start: opts.Start, End: opts.End, Interval: opts.Step, LookbackDelta: 5 * time.Minute}
-			stmt.Expr, err = promql.PreprocessExpr(expr, opts.Start, opts.End, opts.Step)
-			require.NoError(t, err, text)
-			cutInfo(stmt.Expr)
-
-			wantMin, wantMax := promql.FindMinMaxTime(stmt)
-			var gotMin, gotMax int64
-			for i, r := range plan.Ranges(n, c.Start, c.End, c.Lookback) {
-				if i == 0 {
-					gotMin, gotMax = r.Min, r.Max
-				}
-				gotMin, gotMax = min(gotMin, r.Min), max(gotMax, r.Max)
-			}
-			require.Equal(t, []int64{wantMin, wantMax}, []int64{gotMin, gotMax}, text)
-		}
-	}
-}
-
-// cutInfo takes the second argument of info away: FindMinMaxTime counts it as a
-// selector, though nobody reads it.
-func cutInfo(expr parser.Expr) {
-	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
-		if call, ok := n.(*parser.Call); ok && call.Func.Name == "info" {
-			call.Args = call.Args[:1]
-		}
-		return nil
-	})
 }
 
 // TestOptimize makes all rewrites, and each alone, over the corpus: a plan stays

@@ -2,6 +2,7 @@ package promql_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -90,27 +91,103 @@ func expressions(t *testing.T) []string {
 func TestSameAsUpstream(t *testing.T) {
 	refused, planned := map[string]bool{}, 0
 	for _, text := range expressions(t) {
+		_, err := parse.ParseExpr(text)
+		require.NoError(t, err)
 		for _, opts := range grids {
-			expr, err := parse.ParseExpr(text)
-			require.NoError(t, err)
-			before := expr.String()
-			got, gotErr := front.Plan(expr, opts)
-			require.Equal(t, before, expr.String(), "the expression was changed")
-
-			want, wantErr := preprocess(t, text, opts)
-			if wantErr != nil {
-				require.EqualError(t, gotErr, wantErr.Error(), text)
-				refused[wantErr.Error()] = true
-				continue
+			if err := same(t, text, opts); err != nil {
+				refused[err.Error()] = true
+			} else {
+				planned++
 			}
-			planned++
-			require.NoError(t, gotErr, text)
-			require.Equal(t, want.Type(), got.Type(), text)
-			require.Equal(t, (&shaper{}).expr(want), planShape(got), text)
 		}
 	}
 	require.Greater(t, planned, 6000)
 	require.Greater(t, len(refused), 15, refused)
+}
+
+// TestComposedSameAsUpstream does so for expressions put into one another at
+// random.
+func TestComposedSameAsUpstream(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	texts := expressions(t)
+	around := []string{
+		`topk(scalar(%s), %s)`, `quantile(%s, %s)`, `sum_over_time((%s)[5m:1m])`, `max_over_time(%s[1h:] @ end() offset 1m)`,
+		`info(%s)`, `info(%s, {a="b"})`, `(%s) + on () (%s)`, `%s * %s`, `-(%s)`, `timestamp((%s))`, `absent(%s)`,
+		`clamp(%s, scalar(%s), 3)`, `predict_linear((%s)[5m:1m] @ 3, scalar(%s))`, `sum by (a) (%s)`, `histogram_count(%s)`,
+		`%s == %s`, `vector(%s)`, `hour(%s)`, `count_values("v", (%s))`, `label_replace(%s, "a", "b", "c", "d")`, `%s @ 1234`,
+	}
+	compared := 0
+	for range 20_000 {
+		text := texts[rnd.IntN(len(texts))]
+		for range 1 + rnd.IntN(4) {
+			outer := around[rnd.IntN(len(around))]
+			args := []any{text}
+			if strings.Count(outer, "%s") == 2 {
+				args = append(args, texts[rnd.IntN(len(texts))])
+				if rnd.IntN(2) == 0 {
+					args[0], args[1] = args[1], args[0]
+				}
+			}
+			next := fmt.Sprintf(outer, args...)
+			if _, err := parse.ParseExpr(next); err == nil {
+				text = next
+			}
+		}
+		if same(t, text, grids[rnd.IntN(len(grids))]) == nil {
+			compared++
+		}
+	}
+	require.Greater(t, compared, 10_000)
+}
+
+// same holds the plan of text equal to what Prometheus' engine makes of it. It
+// returns their error.
+func same(t *testing.T, text string, opts front.Options) error {
+	expr, err := parse.ParseExpr(text)
+	require.NoError(t, err)
+	before := expr.String()
+	got, gotErr := front.Plan(expr, opts)
+	require.Equal(t, before, expr.String(), "the expression was changed")
+
+	want, wantErr := preprocess(t, text, opts)
+	if wantErr != nil {
+		require.EqualError(t, gotErr, wantErr.Error(), text)
+		return wantErr
+	}
+	require.NoError(t, gotErr, text)
+	require.Equal(t, want.Type(), got.Type(), text)
+	require.Equal(t, (&shaper{}).expr(want), planShape(got), text)
+	sameRanges(t, text, want, got, opts)
+	return nil
+}
+
+// sameRanges holds the range of all samples that a plan reads equal to that
+// which Prometheus' engine opens.
+func sameRanges(t *testing.T, text string, expr parser.Expr, n plan.Node, opts front.Options) {
+	const lookback = 5 * time.Minute
+	cutInfo(expr)
+	wantMin, wantMax := promql.FindMinMaxTime(&parser.EvalStmt{
+		Expr: expr, Start: opts.Start, End: opts.End, Interval: opts.Step, LookbackDelta: lookback,
+	})
+	var gotMin, gotMax int64
+	for i, r := range plan.Ranges(n, opts.Start.UnixMilli(), opts.End.UnixMilli(), lookback.Milliseconds()) {
+		if i == 0 {
+			gotMin, gotMax = r.Min, r.Max
+		}
+		gotMin, gotMax = min(gotMin, r.Min), max(gotMax, r.Max)
+	}
+	require.Equal(t, []int64{wantMin, wantMax}, []int64{gotMin, gotMax}, text)
+}
+
+// cutInfo takes the second argument of info away: FindMinMaxTime counts it as a
+// selector, though nobody reads it.
+func cutInfo(expr parser.Expr) {
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		if call, ok := n.(*parser.Call); ok && call.Func.Name == "info" {
+			call.Args = call.Args[:1]
+		}
+		return nil
+	})
 }
 
 // preprocess does what NewInstantQuery and NewRangeQuery do to a text.
