@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
@@ -13,17 +15,32 @@ import (
 // appendLabels appends a label set as an object, in the set's order.
 func appendLabels(dst []byte, lset labels.Labels) []byte {
 	dst = append(dst, '{')
-	first := true
-	lset.Range(func(l labels.Label) {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = appendPlainString(dst, l.Name)
+	empty := len(dst)
+	lset.Range(func(l labels.Label) { dst = appendLabel(dst, l.Name, l.Value) })
+	if len(dst) == empty {
+		return append(dst, '}')
+	}
+	dst[len(dst)-1] = '}' // the last comma
+	return dst
+}
+
+// appendLabel appends a field of an object and a comma.
+func appendLabel(dst []byte, name, value string) []byte {
+	if !isPlain(name) || !isPlain(value) {
+		dst = appendPlainString(dst, name)
 		dst = append(dst, ':')
-		dst = appendPlainString(dst, l.Value)
-	})
-	return append(dst, '}')
+		dst = appendPlainString(dst, value)
+		return append(dst, ',')
+	}
+	at, n := len(dst), len(name)+len(value)+len(`"":"",`)
+	dst = slices.Grow(dst, n)[:at+n]
+	to := dst[at:]
+	to[0] = '"'
+	to = to[1+copy(to[1:], name):]
+	to[0], to[1], to[2] = '"', ':', '"'
+	to = to[3+copy(to[3:], value):]
+	to[0], to[1] = '"', ','
+	return dst
 }
 
 func appendFPoint(dst []byte, p promql.FPoint) []byte {

@@ -37,10 +37,33 @@ func FuzzStrings(f *testing.F) {
 		require.Equal(t, want, got)
 		if utf8.ValidString(s) {
 			tally.Accepted()
+			require.Equal(t, appendEscaped(nil, s), appendPlainString(nil, s))
 			require.NoError(t, json.Unmarshal(appendPlainString(nil, s), &got))
 			require.Equal(t, s, got)
 		}
 	})
+}
+
+// TestPlainStrings compares with the slow twin, each byte at each place.
+func TestPlainStrings(t *testing.T) {
+	for length := range 30 {
+		for at := range length {
+			for c := range 256 {
+				b := []byte(strings.Repeat("a", length))
+				b[at] = byte(c)
+				s := string(b)
+				want := string(appendEscaped([]byte("x"), s))
+				if got := string(appendPlainString([]byte("x"), s)); got != want {
+					t.Fatalf("got %s, want %s", got, want)
+				}
+				want = "{" + string(appendEscaped(nil, s)) + `:"1","b":` + string(appendEscaped(nil, s)) + "}"
+				if got := string(appendLabels(nil, labels.New(labels.Label{Name: s, Value: "1"}, labels.Label{Name: "b", Value: s}))); s < "b" && got != want {
+					t.Fatalf("got %s, want %s", got, want)
+				}
+			}
+		}
+	}
+	require.Equal(t, "{}", string(appendLabels(nil, labels.EmptyLabels())))
 }
 
 // FuzzTimes checks that times and durations from outside never panic and stay
@@ -96,3 +119,13 @@ func BenchmarkMatrix(b *testing.B) {
 type countWriter struct{ n *int }
 
 func (w countWriter) Write(p []byte) (int, error) { *w.n += len(p); return len(p), nil }
+
+func BenchmarkLabels(b *testing.B) {
+	lset := labels.FromStrings("__name__", "cpu_usage_user", "arch", "x86", "datacenter", "eu-central-1a", "hostname", "host_7",
+		"os", "Ubuntu16.04LTS", "rack", "54", "region", "eu-central-1", "service", "9", "service_environment", "test", "service_version", "0", "team", "LON")
+	buf := make([]byte, 0, 1<<10)
+	for b.Loop() {
+		buf = appendLabels(buf[:0], lset)
+	}
+	b.SetBytes(int64(len(buf)))
+}

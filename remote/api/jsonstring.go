@@ -1,12 +1,28 @@
 package api
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 const hexDigits = "0123456789abcdef"
 
 // appendPlainString appends a JSON string as Prometheus writes label names and
 // values: only quotes, backslashes and control characters are escaped.
 func appendPlainString(dst []byte, s string) []byte {
+	if !isPlain(s) {
+		return appendEscaped(dst, s)
+	}
+	n := len(dst)
+	dst = slices.Grow(dst, len(s)+2)[:n+len(s)+2]
+	dst[n] = '"'
+	copy(dst[n+1:], s)
+	dst[len(dst)-1] = '"'
+	return dst
+}
+
+// appendEscaped is appendPlainString for any string.
+func appendEscaped(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -18,6 +34,42 @@ func appendPlainString(dst []byte, s string) []byte {
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
+}
+
+// isPlain tells that nothing in s is escaped. It looks at eight bytes at a time;
+// the last eight may overlap those before.
+//
+// A byte is below n if taking n from it borrows from its highest bit, which was not
+// set; it is equal to c if it is below 1 after an exclusive or with c. Only a byte
+// behind one that is found can be taken for one as well.
+func isPlain(s string) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	n := len(s)
+	if n < 8 {
+		for i := 0; i < n; i++ {
+			if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+				return false
+			}
+		}
+		return true
+	}
+	found := uint64(0)
+	for i := 0; ; i += 8 {
+		i = min(i, n-8)
+		x := load8(s[i:])
+		quote, slash := x^'"'*ones, x^'\\'*ones
+		found |= (x-' '*ones)&^x | (quote-ones)&^quote | (slash-ones)&^slash
+		if i == n-8 {
+			return found&highs == 0
+		}
+	}
+}
+
+// load8 returns the first eight bytes of s; the compiler makes one load of it.
+func load8(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // appendString appends a JSON string as Prometheus writes everything else:
