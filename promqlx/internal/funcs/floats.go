@@ -195,11 +195,16 @@ func clampMax(in *Input, r *row.Row) {
 	}
 }
 
-// clamped returns v within lo and hi. Inside it is v itself; what else there is
-// with zeros and NaNs is package math's.
+// clamped returns v within lo and hi. What there is with zeros and NaNs is
+// package math's; without these it is plain.
 func clamped(v, lo, hi float64) float64 {
-	if lo < v && v < hi {
+	switch {
+	case lo < v && v < hi:
 		return v
+	case lo < hi && v >= hi && hi != 0:
+		return hi
+	case lo < hi && v <= lo && lo != 0:
+		return lo
 	}
 	return math.Max(lo, math.Min(hi, v))
 }

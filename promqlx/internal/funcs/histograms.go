@@ -31,6 +31,7 @@ type classic struct {
 	labels labels.Labels // without le
 	bounds []float64     // ascending unless twins
 	rows   []*row.Row    // by bound
+	counts [][]float64   // of rows
 	twins  bool          // bounds are equal: "1" and "1.0"
 	// steps has the steps with a bucket, full those with all.
 	steps, full row.Bits
@@ -67,6 +68,9 @@ func split(env *row.Env, pos posrange.PositionRange, rows []*row.Row) *histogram
 	}
 	for _, c := range hs.classic {
 		c.order(env.Grid.N)
+		if n := len(c.rows); n > len(hs.counts) {
+			hs.bounds, hs.counts = make([]float64, n), make([]float64, n)
+		}
 	}
 	for _, r := range hs.natives {
 		key = r.Labels.Bytes(key)
@@ -124,6 +128,10 @@ func (c *classic) order(n int) {
 			c.bounds[i], c.rows[i] = col.bound, col.r
 		}
 	}
+	c.counts = make([][]float64, len(c.rows))
+	for i, r := range c.rows {
+		c.counts[i] = r.F
+	}
 	c.steps, c.full = row.NewBits(n), row.NewBits(n)
 	c.full.Fill(n)
 	for _, r := range c.rows {
@@ -151,22 +159,22 @@ func (hs *histograms) newRow(l labels.Labels) *row.Row {
 // gather returns the bounds and counts of the buckets at step i, which is valid
 // until the next call. c has no twins.
 func (hs *histograms) gather(c *classic, i int) (bounds, counts []float64) {
-	counts = hs.counts[:0]
+	counts = hs.counts[:len(c.counts)]
 	if c.full.Get(i) {
-		for _, r := range c.rows {
-			counts = append(counts, r.F[i])
+		for k, column := range c.counts {
+			counts[k] = column[i]
 		}
-		hs.counts = counts
 		return c.bounds, counts
 	}
-	bounds = hs.bounds[:0]
+	bounds = hs.bounds[:len(c.counts)]
+	n := 0
 	for k, r := range c.rows {
 		if r.Has.Get(i) {
-			bounds, counts = append(bounds, c.bounds[k]), append(counts, r.F[i])
+			bounds[n], counts[n] = c.bounds[k], r.F[i]
+			n++
 		}
 	}
-	hs.bounds, hs.counts = bounds, counts
-	return bounds, counts
+	return bounds[:n], counts[:n]
 }
 
 // gatherTwins returns the buckets at step i in the order of their series.

@@ -45,9 +45,9 @@ func TestLookupKnowsAll(t *testing.T) {
 // over random series, at instants and over ranges, with names removed at once
 // and late.
 func TestAsUpstream(t *testing.T) {
-	rounds := 60
+	rounds := 50
 	if testing.Short() {
-		rounds = 10
+		rounds = 6
 	}
 	tally := map[string]int{}
 	for seed := range uint64(rounds) {

@@ -10,7 +10,8 @@ import (
 // equal. It changes counts alone.
 func sortedQuantile(q float64, bounds, counts []float64) (float64, force) {
 	f := noForce()
-	if v, ok := invalidQuantile(q); ok {
+	if q < 0 || q > 1 || math.IsNaN(q) {
+		v, _ := invalidQuantile(q)
 		return v, f
 	}
 	last := len(counts) - 1
