@@ -1,12 +1,11 @@
 package funcs_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/require"
 
@@ -66,26 +65,48 @@ func BenchmarkOurs(b *testing.B) {
 	}
 }
 
-// BenchmarkTheirs lets Prometheus' engine do the same; f and b tell how much of
-// it is reading the series.
-func BenchmarkTheirs(b *testing.B) {
+// BenchmarkPerStep calls Prometheus' functions at each step on a vector that is
+// gathered there. What its engine does with the results is not in it.
+func BenchmarkPerStep(b *testing.B) {
 	w := thousand()
-	ng := w.engine(b)
-	for _, query := range append([]string{"f", "b"}, benchCalls...) {
+	for _, query := range benchCalls {
+		expr, err := testParser().ParseExpr(query)
+		require.NoError(b, err)
+		call := expr.(*parser.Call)
+		f := promql.FunctionCalls[call.Func.Name]
+		if f == nil || call.Func.Name == "timestamp" {
+			continue
+		}
+		m := &mini{world: w, env: row.Env{Grid: w.grid}}
+		args := make([][]*row.Row, len(call.Args))
+		for k, a := range call.Args {
+			if a.Type() != parser.ValueTypeString {
+				args[k], _, err = m.eval(a)
+				require.NoError(b, err)
+			}
+		}
 		b.Run(query, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				q, err := ng.NewRangeQuery(context.Background(), w, nil, query,
-					time.UnixMilli(w.grid.Start), time.UnixMilli(w.grid.End()), time.Duration(w.grid.Step)*time.Millisecond)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if res := q.Exec(context.Background()); res.Err != nil {
-					b.Fatal(res.Err)
-				}
-				q.Close()
+				perStep(w, f, call.Args, args)
 			}
 		})
+	}
+}
+
+func perStep(w *world, f promql.FunctionCall, exprs parser.Expressions, args [][]*row.Row) {
+	enh := &promql.EvalNodeHelper{}
+	vectors := make([]promql.Vector, len(args))
+	for i := range w.grid.N {
+		enh.Ts = w.grid.T(i)
+		for k, rows := range args {
+			vectors[k] = vectors[k][:0]
+			for _, r := range rows {
+				vectors[k] = append(vectors[k], promql.Sample{T: enh.Ts, F: r.F[i], Metric: r.Labels})
+			}
+		}
+		out, _ := f(vectors, nil, exprs, enh)
+		enh.Out = out[:0]
 	}
 }
 
