@@ -2,6 +2,7 @@ package aggr
 
 import (
 	"errors"
+	"math"
 	"unsafe"
 
 	"github.com/prometheus/common/model"
@@ -17,6 +18,9 @@ type histSum struct {
 	value *histogram.FloatHistogram // nil if floats came first
 	mean  *histogram.FloatHistogram
 	comp  *histogram.FloatHistogram // compensation of the summation
+	// norm is the sum of the magnitudes of all that was added, of an avg: as long
+	// as it is far from the largest number nothing can have overflowed.
+	norm float64
 
 	seen           bool // there is a histogram
 	incompatible   bool // exponential and custom buckets met
@@ -82,13 +86,30 @@ func (s *histSum) begin(h *histogram.FloatHistogram, first bool) bool {
 }
 
 func (a *sums) sumHistogram(s *histSum, i int, h *histogram.FloatHistogram, first bool, r *row.Row) {
-	if !s.begin(h, first) {
-		return
+	if s.begin(h, first) {
+		a.sumInPlace(s, i, h, r)
 	}
+}
+
+func (a *sums) sumInPlace(s *histSum, i int, h *histogram.FloatHistogram, r *row.Row) {
 	var reconciled bool
 	var err error
 	s.comp, _, reconciled, err = s.value.KahanAdd(h, s.comp)
 	a.added(s, i, reconciled, err, r)
+}
+
+// safeNorm is a norm that no sum overflows below.
+const safeNorm = 1e300
+
+// normOf returns the sum of the magnitudes of a histogram's numbers.
+func normOf(h *histogram.FloatHistogram) float64 {
+	n := math.Abs(h.ZeroCount) + math.Abs(h.Count) + math.Abs(h.Sum)
+	for _, fs := range [][]float64{h.PositiveBuckets, h.NegativeBuckets, h.CustomValues} {
+		for _, f := range fs {
+			n += math.Abs(f)
+		}
+	}
+	return n
 }
 
 // added notes what came of an addition and tells whether it is good.
@@ -108,12 +129,18 @@ func (a *sums) added(s *histSum, i int, reconciled bool, err error, r *row.Row) 
 	return err == nil
 }
 
-// avgHistogram adds h, which is the n-th sample.
+// avgHistogram adds h, which is the n-th sample. It tries on a copy what may
+// overflow.
 func (a *sums) avgHistogram(s *histSum, i int, h *histogram.FloatHistogram, n float64, first bool, r *row.Row) {
+	s.norm += normOf(h)
 	if !s.begin(h, first) {
 		return
 	}
 	if !s.incremental {
+		if s.norm < safeNorm {
+			a.sumInPlace(s, i, h, r)
+			return
+		}
 		v := s.value.Copy()
 		var c *histogram.FloatHistogram
 		if s.comp != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -317,6 +318,90 @@ func TestScalarsAgainstPrometheus(t *testing.T) {
 			}
 			Scalars(expr.(*parser.BinaryExpr).Op, rows[0].F, rows[1].F, out.F)
 			require.Equal(t, want, answerOf([]*row.Row{out}, nil, nil, query, gridOf(out.Steps())), "seed %d: %s", seed, query)
+		}
+	}
+}
+
+// Set operators hand on which names go at the end, and where series take turns
+// the earliest decides.
+func TestSetsWithLateNames(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	engine, p := newEngine(true)
+	for round := range 2000 {
+		rng := rand.New(rand.NewPCG(seed, uint64(round)))
+		steps := []int{1, 3, 10}[round%3]
+		o := rowtest.Options{Steps: steps, Gaps: 0.6, Histograms: 0.2}
+		rows := side(rng, "m", 1+rng.IntN(8), o)
+		query := fmt.Sprintf(`%s{__name__=~"m.*"} %s %s %s{__name__=~"m.*"}`, pick(rng, "", "-"),
+			pick(rng, "and", "or", "unless", "or", "=="), pick(rng, "", "on (a)", "on (__name__, a, b, c)", "ignoring (c)"), pick(rng, "", "-"))
+		expr, err := p.ParseExpr(query)
+		require.NoError(t, err, query)
+		want := oracle(t, engine, rows, gridOf(steps), query)
+		e := expr.(*parser.BinaryExpr)
+		operand := func(e parser.Expr, env *row.Env) []*row.Row {
+			out := clones(rows)
+			if _, negative := e.(*parser.UnaryExpr); negative {
+				for _, r := range out {
+					Minus(env, r)
+				}
+			}
+			return out
+		}
+		for _, run := range []func(*Join, []*row.Row, []*row.Row) ([]*row.Row, error){(*Join).Run, (*Join).bySteps} {
+			env := &row.Env{Grid: gridOf(steps), DelayedNames: true}
+			j := &Join{Op: e.Op, Matching: e.VectorMatching, Bool: e.ReturnBool, Pos: e.PositionRange(), Env: env}
+			out, err := run(j, operand(e.LHS, env), operand(e.RHS, env))
+			out, err = late(env, out, err)
+			require.Equal(t, want, answerOf(out, env.Annos, err, query, env.Grid), "seed %d round %d: %s", seed, round, query)
+		}
+	}
+}
+
+// A histogram whose buckets are not those of its spans fails the query, unless a
+// later pair of the same step has an annotation.
+func TestBrokenHistogram(t *testing.T) {
+	engine, p := newEngine(false)
+	good := func(schema int32) *histogram.FloatHistogram {
+		return &histogram.FloatHistogram{Schema: schema, Count: 3, PositiveSpans: []histogram.Span{{Length: 2}}, PositiveBuckets: []float64{1, 2}}
+	}
+	broken := func(schema int32) *histogram.FloatHistogram {
+		return &histogram.FloatHistogram{Schema: schema, Count: 3, PositiveSpans: []histogram.Span{{Length: 4}}, PositiveBuckets: []float64{1, 2}}
+	}
+	for _, last := range []float64{0, 1} {
+		var rows []*row.Row
+		for _, name := range []string{"l", "r"} {
+			for k := range 2 {
+				r := row.New(3)
+				r.Labels = labels.FromStrings("__name__", name, "k", fmt.Sprint(k))
+				for i := range 3 {
+					switch {
+					case name == "l":
+						r.SetH(i, good(1))
+					case i == 1 && k == 0:
+						r.SetH(i, broken(2))
+					case k == 1 && last == 1:
+						r.SetF(i, 1)
+					default:
+						r.SetH(i, good(1))
+					}
+				}
+				rows = append(rows, r)
+			}
+		}
+		for _, query := range []string{"l + r", "l - r", "l == r"} {
+			want := oracle(t, engine, rows, gridOf(3), query)
+			if query != "l == r" && last == 0 {
+				require.Contains(t, want.err, "spans")
+			}
+			expr, err := p.ParseExpr(query)
+			require.NoError(t, err)
+			e := expr.(*parser.BinaryExpr)
+			for _, run := range []func(*Join, []*row.Row, []*row.Row) ([]*row.Row, error){(*Join).Run, (*Join).bySteps} {
+				j := &Join{Op: e.Op, Matching: e.VectorMatching, Pos: e.PositionRange(), Env: &row.Env{Grid: gridOf(3)}}
+				out, err := run(j, clones(rows[:2]), clones(rows[2:]))
+				require.Equal(t, want, answerOf(out, j.Env.Annos, err, query, j.Env.Grid), query)
+			}
 		}
 	}
 }
