@@ -16,7 +16,7 @@ import (
 type Grouper struct {
 	names   []string
 	without bool
-	seen    map[string]int
+	seen    row.Keys
 	byKey   []int // number of the group plus 1, by Row.Key
 	keyed   func(key int) labels.Labels
 	groups  []labels.Labels
@@ -68,16 +68,10 @@ func (gr *Grouper) Group(r *row.Row) int {
 	} else {
 		gr.buf = r.Labels.BytesWithLabels(gr.buf, gr.names...)
 	}
-	if g, ok := gr.seen[string(gr.buf)]; ok {
+	g, isNew := gr.seen.Add(gr.buf)
+	if !isNew {
 		return g
 	}
-	if gr.seen == nil {
-		gr.seen = make(map[string]int)
-		gr.lb = labels.NewBuilder(labels.EmptyLabels())
-	}
-	g := len(gr.groups)
-	gr.seen[string(gr.buf)] = g
-	gr.held += int64(len(gr.buf)) + 48
 	gr.add(gr.labelsOf(r.Labels))
 	return g
 }
@@ -99,6 +93,9 @@ func (gr *Grouper) add(ls labels.Labels) {
 }
 
 func (gr *Grouper) labelsOf(ls labels.Labels) labels.Labels {
+	if gr.lb == nil {
+		gr.lb = labels.NewBuilder(ls)
+	}
 	gr.lb.Reset(ls)
 	if gr.without {
 		gr.lb.Del(gr.names...)
@@ -114,4 +111,4 @@ func (gr *Grouper) labelsOf(ls labels.Labels) labels.Labels {
 func (gr *Grouper) Labels() []labels.Labels { return gr.groups }
 
 // Bytes returns the memory held.
-func (gr *Grouper) Bytes() int64 { return gr.held + 8*int64(len(gr.byKey)) }
+func (gr *Grouper) Bytes() int64 { return gr.held + gr.seen.Bytes() + 8*int64(len(gr.byKey)) }

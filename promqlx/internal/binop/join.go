@@ -59,7 +59,7 @@ type pair struct {
 // result is one series of the answer.
 type result struct {
 	labels labels.Labels
-	pairs  int
+	pairs  int32
 	at     row.Bits // steps of its pairs so far
 	row    *row.Row
 	next   int32 // another result with the same hash of its labels, or -1
@@ -85,7 +85,7 @@ func (j *Join) plan(left, right []*row.Row) *plan {
 	if !m.oneIsUnique() {
 		return nil
 	}
-	p.pairs = make([]pair, 0, len(p.many))
+	p.pairs, p.results = make([]pair, 0, len(p.many)), make([]result, 0, len(p.many))
 	for i := range p.many {
 		if !m.match(int32(i), fillOne) {
 			return nil
@@ -132,7 +132,7 @@ func (p *plan) run() ([]*row.Row, error) {
 	if err := p.elems.annotateSteps(&annos, p.last); err != nil {
 		return nil, err
 	}
-	var out []*row.Row
+	out := make([]*row.Row, 0, len(p.results))
 	for _, res := range p.results {
 		if !res.row.Empty() {
 			out = append(out, res.row)

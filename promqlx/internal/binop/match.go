@@ -15,12 +15,12 @@ import (
 type signer struct {
 	on    bool
 	names []string
-	seen  map[string]int32
+	seen  row.Keys
 	buf   []byte
 }
 
-func newSigner(m *parser.VectorMatching, size int) *signer {
-	s := &signer{on: m.On, names: slices.Clone(m.MatchingLabels), seen: make(map[string]int32, size)}
+func newSigner(m *parser.VectorMatching) *signer {
+	s := &signer{on: m.On, names: slices.Clone(m.MatchingLabels)}
 	if !s.on {
 		s.names = append(s.names, model.MetricNameLabel, model.MetricTypeLabel, model.MetricUnitLabel)
 	}
@@ -36,15 +36,11 @@ func (s *signer) of(ls labels.Labels, known bool) int32 {
 	} else {
 		s.buf = ls.BytesWithoutLabels(s.buf, s.names...)
 	}
-	if g, ok := s.seen[string(s.buf)]; ok {
-		return g
-	}
 	if known {
-		return -1
+		return int32(s.seen.Find(s.buf))
 	}
-	g := int32(len(s.seen))
-	s.seen[string(s.buf)] = g
-	return g
+	g, _ := s.seen.Add(s.buf)
+	return int32(g)
 }
 
 // all returns the match groups of rows.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/schema"
 
 	"github.com/varvedb/varve/promqlx/internal/row"
 )
@@ -23,19 +24,22 @@ type matcher struct {
 	// matched are a group's steps that the "many" side has matched.
 	matched     []row.Bits
 	needMatched bool
-	byHash      map[uint64]int32 // results
-	free        []uint64         // memory for sets
+	// Results that may have equal labels are found by hash, or by match group
+	// where only those of one can.
+	byHash  map[uint64]int32
+	byGroup []int32
+	free    []uint64 // memory for sets
 }
 
 // newMatcher numbers the match groups. With fills also rows that nothing matches
 // have one.
 func newMatcher(p *plan, fills bool) *matcher {
-	s := newSigner(p.Matching, len(p.one))
+	s := newSigner(p.Matching)
 	m := &matcher{p: p, labeler: p.newLabeler(), oneToOne: p.Matching.Card == parser.CardOneToOne}
 	m.sigsOne = s.all(p.one, false)
 	m.sigs = s.all(p.many, !fills)
 	p.uses, p.usesOne = make([]int32, len(p.many)), make([]int32, len(p.one))
-	m.firstOne = slices.Repeat([]int32{-1}, len(s.seen))
+	m.firstOne = slices.Repeat([]int32{-1}, s.seen.Len())
 	m.nextOne = make([]int32, len(p.one))
 	m.present = make([]row.Bits, len(p.one))
 	for i := len(p.one) - 1; i >= 0; i-- {
@@ -43,8 +47,12 @@ func newMatcher(p *plan, fills bool) *matcher {
 		g := m.sigsOne[i]
 		m.nextOne[i], m.firstOne[g] = m.firstOne[g], int32(i)
 	}
-	m.matched = make([]row.Bits, len(s.seen))
-	m.byHash = make(map[uint64]int32, len(p.many))
+	m.matched = make([]row.Bits, s.seen.Len())
+	if m.oneToOne && !m.matchesNames() {
+		m.byGroup = slices.Repeat([]int32{-1}, s.seen.Len())
+	} else {
+		m.byHash = make(map[uint64]int32, len(p.many))
+	}
 	m.needMatched = m.oneToOne || fills
 	return m
 }
@@ -150,7 +158,7 @@ func (m *matcher) pair(many, one, g int32, at row.Bits, oneLabels labels.Labels)
 	if many >= 0 && !m.note(g, at) {
 		return false
 	}
-	res, free := m.result(m.labeler.of(manyLabels, oneLabels), at)
+	res, free := m.result(g, m.labeler.of(manyLabels, oneLabels), at)
 	p.pairs = append(p.pairs, pair{many, one, res, at})
 	return free
 }
@@ -171,14 +179,25 @@ func (m *matcher) note(g int32, at row.Bits) bool {
 	return join(all, at) || !m.oneToOne
 }
 
-// result returns the number of the result with these labels, and whether it has
-// nothing yet at the steps of at.
-func (m *matcher) result(ls labels.Labels, at row.Bits) (int32, bool) {
+// matchesNames tells whether names are matched: then results of different match
+// groups may be equal once they lost their names. Otherwise those of one-to-one
+// matching have all labels of their group.
+func (m *matcher) matchesNames() bool {
+	return m.p.Matching.On && slices.ContainsFunc(m.p.Matching.MatchingLabels, schema.IsMetadataLabel)
+}
+
+// result returns the number of the result of match group g with these labels,
+// and whether it has nothing yet at the steps of at.
+func (m *matcher) result(g int32, ls labels.Labels, at row.Bits) (int32, bool) {
 	p := m.p
-	h := ls.Hash()
-	first, ok := m.byHash[h]
-	if !ok {
-		first = -1
+	first, h := int32(-1), uint64(0)
+	if m.byGroup != nil {
+		first = m.byGroup[g]
+	} else {
+		h = ls.Hash()
+		if k, ok := m.byHash[h]; ok {
+			first = k
+		}
 	}
 	for k := first; k >= 0; k = p.results[k].next {
 		res := &p.results[k]
@@ -192,7 +211,11 @@ func (m *matcher) result(ls labels.Labels, at row.Bits) (int32, bool) {
 		return k, join(res.at, at)
 	}
 	k := int32(len(p.results))
-	m.byHash[h] = k
+	if m.byGroup != nil {
+		m.byGroup[g] = k
+	} else {
+		m.byHash[h] = k
+	}
 	p.results = append(p.results, result{labels: ls, pairs: 1, at: at, next: first})
 	return k, true
 }

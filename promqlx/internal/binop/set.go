@@ -10,7 +10,7 @@ import (
 // sets runs and, or and unless: steps of rows are kept by whether their match
 // group has a sample on the other side.
 func (j *Join) sets(left, right []*row.Row) ([]*row.Row, error) {
-	s := newSigner(j.Matching, len(left))
+	s := newSigner(j.Matching)
 	var out []*row.Row
 	switch j.Op {
 	case parser.LOR:
@@ -26,8 +26,8 @@ func (j *Join) sets(left, right []*row.Row) ([]*row.Row, error) {
 // presence returns by match group the steps with a sample. The sets may be those
 // of the rows.
 func presence(rows []*row.Row, sigs []int32, s *signer) []row.Bits {
-	there := make([]row.Bits, len(s.seen))
-	own := make([]bool, len(s.seen))
+	there := make([]row.Bits, s.seen.Len())
+	own := make([]bool, s.seen.Len())
 	for i, r := range rows {
 		g, steps := sigs[i], presentAt(r)
 		if there[g] == nil {

@@ -43,7 +43,7 @@ type stepResult struct {
 func (j *Join) bySteps(left, right []*row.Row) ([]*row.Row, error) {
 	s := &stepper{
 		Join: j, elems: elems{op: j.Op, pos: j.Pos}, labeler: j.newLabeler(),
-		signs: newSigner(j.Matching, len(right)), byHash: make(map[uint64]*stepResult),
+		signs: newSigner(j.Matching), byHash: make(map[uint64]*stepResult),
 	}
 	lsigs, rsigs := s.signs.all(left, false), s.signs.all(right, false)
 	var annos annotations.Annotations
@@ -107,7 +107,7 @@ func (s *stepper) collect(i int) error {
 
 // setsAt is VectorAnd, VectorOr and VectorUnless of Prometheus' engine.
 func (s *stepper) setsAt(lhs, rhs []sample) {
-	there := make([]bool, len(s.signs.seen))
+	there := make([]bool, s.signs.seen.Len())
 	others := rhs
 	if s.Op == parser.LOR {
 		others = lhs
@@ -152,7 +152,7 @@ func (s *stepper) binopAt(lhs, rhs []sample) (last, err error) {
 		lhs, rhs = rhs, lhs
 		fillLHS, fillRHS = fillRHS, fillLHS
 	}
-	n := len(s.signs.seen)
+	n := s.signs.seen.Len()
 	j := stepJoin{stepper: s, one: make([]*sample, n), matched: make([]map[uint64]struct{}, n)}
 	for i := range rhs {
 		x := &rhs[i]
