@@ -9,7 +9,7 @@ import (
 
 // windowChanges is as funcChanges of Prometheus' promql/functions.go.
 func windowChanges(w *Window) (float64, *histogram.FloatHistogram, bool) {
-	return w.countSteps(func(a, b *sample) bool {
+	return w.countSteps(func(a, b sample) bool {
 		switch {
 		case a.h == nil && b.h == nil:
 			return differs(a.f, b.f)
@@ -27,7 +27,7 @@ func differs(a, b float64) bool {
 
 // windowResets is as funcResets of Prometheus' promql/functions.go.
 func windowResets(w *Window) (float64, *histogram.FloatHistogram, bool) {
-	return w.countSteps(func(a, b *sample) bool {
+	return w.countSteps(func(a, b sample) bool {
 		switch {
 		case a.h == nil && b.h == nil:
 			return b.f < a.f || isReset(a.st, a.t, b.st, b.t)
@@ -40,7 +40,7 @@ func windowResets(w *Window) (float64, *histogram.FloatHistogram, bool) {
 
 // countSteps counts the steps from one sample to the next that match, floats
 // and histograms in the order of their times.
-func (w *Window) countSteps(match func(a, b *sample) bool) (float64, *histogram.FloatHistogram, bool) {
+func (w *Window) countSteps(match func(a, b sample) bool) (float64, *histogram.FloatHistogram, bool) {
 	i, j, found := w.anchor()
 	if !found {
 		return 0, nil, false
@@ -55,7 +55,7 @@ func (w *Window) countSteps(match func(a, b *sample) bool) (float64, *histogram.
 			cur = sample{t: w.HT[j], st: stAt(w.HST, j), h: w.H[j]}
 			j++
 		}
-		if !first && match(&prev, &cur) {
+		if !first && match(prev, cur) {
 			n++
 		}
 		prev = cur

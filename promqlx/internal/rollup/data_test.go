@@ -71,6 +71,9 @@ func randomSeries(rng *rand.Rand, kind string, span int64) *testSeries {
 	next := valuesOf(rng, kind)
 	var samples []testSample
 	t, st := int64(rng.IntN(50_000)), int64(0)
+	if !jitter {
+		t -= t % 1000
+	}
 	for t < span {
 		p := next()
 		p.t = t

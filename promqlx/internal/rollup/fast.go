@@ -111,22 +111,23 @@ func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 // exactBelow bounds the integers of which sums are exact.
 const exactBelow = 1 << 53
 
-// prefixSums returns the sums of the first 0, 1, 2, ... of the values, if they
-// are integers, none is -0, and the sum of their magnitudes is below 2^53.
-func (in *Input) prefixSums(fs []float64) ([]int64, bool) {
-	sums := grow(&in.scratch().i0, len(fs)+1)
-	sum, size := int64(0), int64(0)
+// prefixSums returns the sums of the first 0, 1, 2, ... of the values and the
+// sum of their magnitudes; ok is false unless they are integers, none is -0, and
+// size is below 2^53.
+func (in *Input) prefixSums(fs []float64) (sums []int64, size int64, ok bool) {
+	sums = grow(&in.scratch().i0, len(fs)+1)
+	sum := int64(0)
 	sums[0] = 0
 	for i, f := range fs {
 		v := int64(f)
-		if math.Float64bits(float64(v)) != math.Float64bits(f) {
-			return nil, false
+		if math.Float64bits(float64(v)) != math.Float64bits(f) || v <= -exactBelow || v >= exactBelow {
+			return nil, 0, false
 		}
-		if size += max(v, -v); size >= exactBelow || v <= -exactBelow {
-			return nil, false
+		if size += max(v, -v); size >= exactBelow {
+			return nil, 0, false
 		}
 		sum += v
 		sums[i+1] = sum
 	}
-	return sums, true
+	return sums, size, true
 }

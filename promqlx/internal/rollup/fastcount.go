@@ -4,40 +4,54 @@ import "github.com/varvedb/varve/promqlx/internal/row"
 
 // floatsChanges is the Floats form of changes.
 func floatsChanges(in *Input, out *row.Row) {
-	f := in.F
-	in.countPairs(out, func(i int) bool { return f[i] != f[i-1] && differs(f[i-1], f[i]) })
+	in.countPairs(out, func(counts []int32, n int32, lo, hi int) int32 {
+		prev := in.F[lo]
+		for j, v := range in.F[lo:hi] {
+			if v != prev && (v == v || prev == prev) {
+				n++
+			}
+			prev = v
+			counts[j] = n
+		}
+		return n
+	})
 }
 
 // floatsResets is the Floats form of resets.
 func floatsResets(in *Input, out *row.Row) {
-	f := in.F
-	if in.ST == nil {
-		in.countPairs(out, func(i int) bool { return f[i] < f[i-1] })
-		return
-	}
-	in.countPairs(out, in.resetBefore)
+	starts := in.ST != nil
+	in.countPairs(out, func(counts []int32, n int32, lo, hi int) int32 {
+		prev := in.F[lo]
+		for j, v := range in.F[lo:hi] {
+			if v < prev || starts && j > 0 && in.resetBefore(lo+j) {
+				n++
+			}
+			prev = v
+			counts[j] = n
+		}
+		return n
+	})
 }
 
 // countPairs counts in each window the floats that match with the one before
-// them. Each is looked at once: what counts[j] says of float j is how many match
-// up to it.
-func (in *Input) countPairs(out *row.Row, match func(i int) bool) {
-	lo, hi, _ := in.covered()
-	counts := grow(&in.scratch().n0, max(hi-lo, 0))
-	next, n := lo, int32(0)
+// them. Each is looked at once: counts says for each float how many match up to
+// it. count does that for the floats [lo, hi), without the first, where n
+// matched before, and returns how many match then.
+func (in *Input) countPairs(out *row.Row, count func(counts []int32, n int32, lo, hi int) int32) {
+	origin, end, _ := in.covered()
+	counts := grow(&in.scratch().n0, max(end-origin, 0))
+	next, n := origin, int32(0)
 	for i, a := range in.Lo {
-		b := in.Hi[i]
-		if b <= a {
+		lo, hi := int(a), int(in.Hi[i])
+		if hi <= lo {
 			continue
 		}
-		// Floats between windows are left out: no window looks at them.
-		for j := max(next, int(a)); j < int(b); j++ {
-			if j > int(a) && match(j) {
-				n++
-			}
-			counts[j-lo] = n
+		// Floats between windows are left out: no window looks at them. Else the
+		// last that was looked at is what the next is compared with.
+		if from := max(next-1, lo); from < hi {
+			n = count(counts[from-origin:], n, from, hi)
 		}
-		next = max(next, int(b))
-		out.SetF(i, float64(counts[int(b)-1-lo]-counts[int(a)-lo]))
+		next = max(next, hi)
+		out.SetF(i, float64(counts[hi-1-origin]-counts[lo-origin]))
 	}
 }

@@ -1,6 +1,8 @@
 package rollup
 
 import (
+	"math"
+
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/varvedb/varve/promqlx/internal/row"
@@ -137,20 +139,13 @@ func (in *Input) resetList() resetList {
 	at := grow(&in.scratch().n0, hi-lo)
 	n := 0
 	f := in.F[lo:hi]
-	if in.ST == nil {
-		for i := 1; i < len(f); i++ {
-			at[n] = int32(lo + i)
-			if f[i] < f[i-1] {
-				n++
-			}
-		}
-		return resetList{at: at[:n]}
-	}
-	for i := 1; i < len(f); i++ {
-		if in.resetBefore(lo + i) {
+	prev, starts := math.Inf(-1), in.ST != nil
+	for i, v := range f {
+		if v < prev || starts && i > 0 && in.resetBefore(lo+i) {
 			at[n] = int32(lo + i)
 			n++
 		}
+		prev = v
 	}
 	return resetList{at: at[:n]}
 }
@@ -180,10 +175,12 @@ func (r *resetList) add(f []float64, lo, hi int32, v float64) float64 {
 
 func (r *resetList) find(f []float64, lo int, v float64) float64 {
 	if r.in.ST == nil {
-		for i := 1; i < len(f); i++ {
-			if f[i] < f[i-1] {
-				v += f[i-1]
+		prev := f[0]
+		for _, cur := range f {
+			if cur < prev {
+				v += prev
 			}
+			prev = cur
 		}
 		return v
 	}

@@ -18,19 +18,16 @@ type moments struct{ count, mean, cMean, aux, cAux float64 }
 // are infinite: the result tells.
 func (m *moments) add(fs []float64) {
 	count, mean, cMean, aux, cAux := m.count, m.mean, m.cMean, m.aux, m.cAux
+	var e float64
 	for _, f := range fs {
 		count++
-		mean, cMean, aux, cAux = momentsStep(f, count, mean, cMean, aux, cAux)
+		delta := f - (mean + cMean)
+		mean, e = twoSum(mean, delta/count)
+		cMean += e
+		aux, e = twoSum(aux, float64(delta*(f-(mean+cMean))))
+		cAux += e
 	}
 	*m = moments{count, mean, cMean, aux, cAux}
-}
-
-func momentsStep(f, count, mean, cMean, aux, cAux float64) (_, _, _, _ float64) {
-	delta := f - (mean + cMean)
-	mean, e := twoSum(mean, delta/count)
-	cMean += e
-	aux, e = twoSum(aux, float64(delta*(f-(mean+cMean))))
-	return mean, cMean, aux, cAux + e
 }
 
 // variance returns the result over the values, which is computed anew with all
@@ -65,14 +62,28 @@ func (k varianceKind) four(x *four) (v [4]float64) {
 
 // addFour adds the first n values of each window to its moments.
 func addFour(m *[4]moments, x *four, n int) {
-	var m0, c0, a0, b0, m1, c1, a1, b1, m2, c2, a2, b2, m3, c3, a3, b3, count float64
-	f0, f1, f2, f3 := x.fs[0][:n], x.fs[1][:n], x.fs[2][:n], x.fs[3][:n]
-	for i, f := range f0 {
+	var m0, c0, a0, b0, m1, c1, a1, b1, m2, c2, a2, b2, m3, c3, a3, b3, count, e float64
+	f0, f1, f2, f3 := x.same(n)
+	for i, p := range f0 {
 		count++
-		m0, c0, a0, b0 = momentsStep(f, count, m0, c0, a0, b0)
-		m1, c1, a1, b1 = momentsStep(f1[i], count, m1, c1, a1, b1)
-		m2, c2, a2, b2 = momentsStep(f2[i], count, m2, c2, a2, b2)
-		m3, c3, a3, b3 = momentsStep(f3[i], count, m3, c3, a3, b3)
+		q, r, s := f1[i], f2[i], f3[i]
+		d0, d1, d2, d3 := p-(m0+c0), q-(m1+c1), r-(m2+c2), s-(m3+c3)
+		m0, e = twoSum(m0, d0/count)
+		c0 += e
+		m1, e = twoSum(m1, d1/count)
+		c1 += e
+		m2, e = twoSum(m2, d2/count)
+		c2 += e
+		m3, e = twoSum(m3, d3/count)
+		c3 += e
+		a0, e = twoSum(a0, float64(d0*(p-(m0+c0))))
+		b0 += e
+		a1, e = twoSum(a1, float64(d1*(q-(m1+c1))))
+		b1 += e
+		a2, e = twoSum(a2, float64(d2*(r-(m2+c2))))
+		b2 += e
+		a3, e = twoSum(a3, float64(d3*(s-(m3+c3))))
+		b3 += e
 	}
 	m[0], m[1] = moments{count, m0, c0, a0, b0}, moments{count, m1, c1, a1, b1}
 	m[2], m[3] = moments{count, m2, c2, a2, b2}, moments{count, m3, c3, a3, b3}

@@ -14,7 +14,7 @@ import (
 // the sum begins with +0, and x + -x is +0.
 func floatsSum(in *Input, out *row.Row) {
 	if lo, hi, overlap := in.overlap(); overlap {
-		if sums, ok := in.prefixSums(in.F[lo:hi]); ok {
+		if sums, _, ok := in.prefixSums(in.F[lo:hi]); ok {
 			for i, a := range in.Lo {
 				if b := in.Hi[i]; b > a {
 					out.SetF(i, float64(sums[int(b)-lo]-sums[int(a)-lo]))
@@ -23,11 +23,7 @@ func floatsSum(in *Input, out *row.Row) {
 			return
 		}
 	}
-	for i, lo := range in.Lo {
-		if hi := in.Hi[i]; hi > lo {
-			out.SetF(i, fastSum(in.F[lo:hi]))
-		}
-	}
+	in.kahans(out, func(sum, c float64, _ int) float64 { return sum + c }, sumOf)
 }
 
 // floatsAvg is the Floats form of avg_over_time, with the sums of floatsSum: a
@@ -35,7 +31,7 @@ func floatsSum(in *Input, out *row.Row) {
 // -0. The compensation of 0 over the count adds +0.
 func floatsAvg(in *Input, out *row.Row) {
 	if lo, hi, overlap := in.overlap(); overlap {
-		if sums, ok := in.prefixSums(in.F[lo:hi]); ok {
+		if sums, _, ok := in.prefixSums(in.F[lo:hi]); ok {
 			for i, a := range in.Lo {
 				if b := in.Hi[i]; b > a {
 					out.SetF(i, float64(sums[int(b)-lo]-sums[int(a)-lo])/float64(b-a))
@@ -44,137 +40,135 @@ func floatsAvg(in *Input, out *row.Row) {
 			return
 		}
 	}
-	for i, lo := range in.Lo {
-		if hi := in.Hi[i]; hi > lo {
-			out.SetF(i, fastAvg(in.F[lo:hi]))
+	in.kahans(out, func(sum, c float64, n int) float64 {
+		return sum/float64(n) + c/float64(n)
+	}, avgOf)
+}
+
+// kahans computes windows from their Kahan sums by finish, or by slow if the sum
+// is not finite: an infinite sum never becomes finite again, so nothing but the
+// last needs a look.
+func (in *Input) kahans(out *row.Row, finish func(sum, c float64, n int) float64, slow func(fs []float64) float64) {
+	lo, hi, _ := in.covered()
+	enough := enoughOf(in.F[lo:max(lo, hi)])
+	last := func(s *kahanSum, fs []float64) float64 {
+		if finite(s.sum) && finite(s.c) {
+			return finish(s.sum, s.c, len(fs))
 		}
+		return slow(fs)
 	}
+	in.byFours(out, 1, func(_ int, fs []float64) float64 {
+		var s kahanSum
+		s.add(fs)
+		return last(&s, fs)
+	}, func(x *four) (v [4]float64) {
+		var s [4]kahanSum
+		addKahans(&s, x, enough)
+		for k, fs := range x.fs {
+			v[k] = last(&s[k], fs)
+		}
+		return v
+	})
 }
 
-// fastSum is sumOf without a look at each sum whether it is infinite: an
-// infinite sum never becomes finite again.
-func fastSum(fs []float64) float64 {
-	if sum, c := kahan(fs, 0); finite(sum) && finite(c) {
-		return sum + c
-	}
-	return sumOf(fs)
-}
-
-// fastAvg is avgOf, as fastSum is sumOf.
-func fastAvg(fs []float64) float64 {
-	if sum, c := kahan(fs[1:], fs[0]); finite(sum) && finite(c) {
-		n := float64(len(fs))
-		return sum/n + c/n
-	}
-	return avgOf(fs)
-}
-
-// kahan adds the values to sum. The error of each addition is exact both in
-// Knuth's way, which is taken here as it has no branches, and in Neumaier's: they
-// are equal but for the sign of a zero, which does not show in c. Results are
-// meaningless if one of them is not finite.
-func kahan(fs []float64, sum float64) (_, c float64) {
+// enoughOf returns the greatest value if none is negative, else +Inf: a sum that
+// has come so far is at least as large as any value that is still to be added.
+func enoughOf(fs []float64) float64 {
+	greatest := 0.0
 	for _, f := range fs {
-		t := sum + f
-		d := t - sum
-		c += (sum - (t - d)) + (f - d)
-		sum = t
+		if !(f >= 0) {
+			return math.Inf(1)
+		}
+		if f > greatest {
+			greatest = f
+		}
 	}
-	return sum, c
+	return greatest
 }
 
-// floats is the Floats form of min_over_time and its like.
-func (k extremeKind) floats(in *Input, out *row.Row) {
-	lo, hi, held := in.covered()
-	if held > 8*(hi-lo) {
-		k.sliding(in, out, hi-lo)
-		return
+// kahanSum is a sum and its compensation. The error of each addition is exact
+// both in Knuth's way, which has no branches, and in Neumaier's: they are equal
+// but for the sign of a zero, which does not show in c. So is that of Dekker's,
+// which is the cheapest, if the sum is not less than the value in magnitude. All
+// is meaningless once something is not finite.
+type kahanSum struct{ sum, c float64 }
+
+func (s *kahanSum) add(fs []float64) {
+	sum, c, e := s.sum, s.c, 0.0
+	for _, f := range fs {
+		sum, e = twoSum(sum, f)
+		c += e
 	}
-	for i, lo := range in.Lo {
-		hi := in.Hi[i]
-		if hi <= lo {
-			continue
+	s.sum, s.c = sum, c
+}
+
+// addUntil adds values until the sum is at least enough, and returns how many it
+// took.
+func (s *kahanSum) addUntil(fs []float64, enough float64) int {
+	sum, c, e := s.sum, s.c, 0.0
+	n := 0
+	for n < len(fs) && sum < enough {
+		sum, e = twoSum(sum, fs[n])
+		c += e
+		n++
+	}
+	s.sum, s.c = sum, c
+	return n
+}
+
+// addKahans adds up four windows.
+func addKahans(s *[4]kahanSum, x *four, enough float64) {
+	var begun [4]int
+	n := x.shortest()
+	quick := enough <= math.MaxFloat64
+	if quick {
+		for k := range s {
+			begun[k] = s[k].addUntil(x.fs[k], enough)
+			n = min(n, len(x.fs[k])-begun[k])
 		}
-		at := int(lo) + k.best(in.F[lo:hi])
-		k.set(in, out, i, at)
+		quickFour(s, x, begun, n)
+	} else {
+		kahanFour(s, x, n)
+	}
+	for k := range s {
+		s[k].add(x.fs[k][begun[k]+n:])
 	}
 }
 
-func (k extremeKind) set(in *Input, out *row.Row, i, at int) {
-	if k.time {
-		out.SetF(i, float64(in.T[at])/1000)
-		return
+// kahanFour adds n values of each window.
+func kahanFour(s *[4]kahanSum, x *four, n int) {
+	f0, f1, f2, f3 := x.same(n)
+	var s0, c0, s1, c1, s2, c2, s3, c3, e float64
+	for i, f := range f0 {
+		s0, e = twoSum(s0, f)
+		c0 += e
+		s1, e = twoSum(s1, f1[i])
+		c1 += e
+		s2, e = twoSum(s2, f2[i])
+		c2 += e
+		s3, e = twoSum(s3, f3[i])
+		c3 += e
 	}
-	out.SetF(i, in.F[at])
+	s[0], s[1], s[2], s[3] = kahanSum{s0, c0}, kahanSum{s1, c1}, kahanSum{s2, c2}, kahanSum{s3, c3}
 }
 
-// best returns which of the values the window's is.
-func (k extremeKind) best(fs []float64) int {
-	at := 0
-	for at < len(fs)-1 && math.IsNaN(fs[at]) {
-		at++
+// quickFour adds n values of each window from the one that was begun with, to
+// sums that are enough.
+func quickFour(s *[4]kahanSum, x *four, begun [4]int, n int) {
+	f0 := x.fs[0][begun[0]:][:n]
+	f1 := x.fs[1][begun[1]:][:len(f0)]
+	f2 := x.fs[2][begun[2]:][:len(f0)]
+	f3 := x.fs[3][begun[3]:][:len(f0)]
+	s0, c0, s1, c1 := s[0].sum, s[0].c, s[1].sum, s[1].c
+	s2, c2, s3, c3 := s[2].sum, s[2].c, s[3].sum, s[3].c
+	for i, f := range f0 {
+		g, h, j := f1[i], f2[i], f3[i]
+		t0, t1, t2, t3 := s0+f, s1+g, s2+h, s3+j
+		c0 += (s0 - t0) + f
+		c1 += (s1 - t1) + g
+		c2 += (s2 - t2) + h
+		c3 += (s3 - t3) + j
+		s0, s1, s2, s3 = t0, t1, t2, t3
 	}
-	m := fs[at]
-	rest := fs[at+1:]
-	switch skipped := at + 1; {
-	case k.max && k.time:
-		for i, f := range rest {
-			if f >= m {
-				m, at = f, skipped+i
-			}
-		}
-	case k.time:
-		for i, f := range rest {
-			if f <= m {
-				m, at = f, skipped+i
-			}
-		}
-	case k.max:
-		for i, f := range rest {
-			if f > m {
-				m, at = f, skipped+i
-			}
-		}
-	default:
-		for i, f := range rest {
-			if f < m {
-				m, at = f, skipped+i
-			}
-		}
-	}
-	return at
-}
-
-// sliding keeps a queue of the values that are still to become a window's: each
-// is beaten by none that came after it. n is how many values the windows cover.
-func (k extremeKind) sliding(in *Input, out *row.Row, n int) {
-	queue := grow(&in.scratch().n0, n)
-	head, tail := 0, 0
-	next := int32(0)
-	for i, lo := range in.Lo {
-		hi := in.Hi[i]
-		if hi <= lo {
-			continue
-		}
-		for j := max(next, lo); j < hi; j++ {
-			f := in.F[j]
-			if math.IsNaN(f) {
-				continue
-			}
-			for tail > head && k.beats(f, in.F[queue[tail-1]]) {
-				tail--
-			}
-			queue[tail] = j
-			tail++
-		}
-		next = hi
-		for head < tail && queue[head] < lo {
-			head++
-		}
-		if head == tail {
-			k.set(in, out, i, int(hi)-1) // nothing but NaNs
-			continue
-		}
-		k.set(in, out, i, int(queue[head]))
-	}
+	s[0], s[1], s[2], s[3] = kahanSum{s0, c0}, kahanSum{s1, c1}, kahanSum{s2, c2}, kahanSum{s3, c3}
 }

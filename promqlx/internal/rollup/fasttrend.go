@@ -1,82 +1,6 @@
 package rollup
 
-import (
-	"math"
-
-	"github.com/varvedb/varve/promqlx/internal/row"
-)
-
-// floatsDeriv is the Floats form of deriv.
-func floatsDeriv(in *Input, out *row.Row) {
-	var run equalRun
-	for i, lo := range in.Lo {
-		hi := in.Hi[i]
-		if hi-lo < 2 {
-			continue
-		}
-		slope, _ := in.line(&run, int(lo), int(hi), in.T[lo])
-		out.SetF(i, slope)
-	}
-}
-
-// floatsPredictLinear is the Floats form of predict_linear.
-func floatsPredictLinear(in *Input, out *row.Row) {
-	var run equalRun
-	for i, lo := range in.Lo {
-		hi := in.Hi[i]
-		if hi-lo < 2 {
-			continue
-		}
-		slope, intercept := in.line(&run, int(lo), int(hi), in.Env.Grid.T(i))
-		out.SetF(i, float64(slope*in.Args[0][i])+intercept)
-	}
-}
-
-// line is regression of the window [lo, hi).
-func (in *Input) line(run *equalRun, lo, hi int, origin int64) (slope, intercept float64) {
-	if run.reaches(in.F, lo, hi) {
-		if math.IsInf(in.F[lo], 0) {
-			return math.NaN(), math.NaN()
-		}
-		return 0, in.F[lo]
-	}
-	return fastRegression(in.T[lo:hi], in.F[lo:hi], origin)
-}
-
-// equalRun finds windows of nothing but equal values.
-type equalRun struct{ end int }
-
-// reaches tells whether the values [lo, hi) are equal. Windows are asked for in
-// ascending order.
-func (r *equalRun) reaches(f []float64, lo, hi int) bool {
-	r.end = max(r.end, lo+1)
-	for r.end < hi && f[r.end] == f[r.end-1] {
-		r.end++
-	}
-	return r.end >= hi
-}
-
-// fastRegression is regression of values that are not all equal, without a look
-// whether sums are infinite: the results tell.
-func fastRegression(t []int64, f []float64, origin int64) (slope, intercept float64) {
-	var sumX, cX, sumY, cY, sumXY, cXY, sumX2, cX2, e float64
-	t = t[:len(f)]
-	for i, y := range f {
-		x := float64(t[i]-origin) / 1e3
-		sumX, e = twoSum(sumX, x)
-		cX += e
-		sumY, e = twoSum(sumY, y)
-		cY += e
-		sumXY, e = twoSum(sumXY, float64(x*y))
-		cXY += e
-		sumX2, e = twoSum(sumX2, float64(x*x))
-		cX2 += e
-	}
-	if !finite(sumY+sumXY) || !finite(cY+cXY) || !finite(cX+cX2) {
-		return regression(t, f, origin)
-	}
-	return fit(float64(len(f)), sumX+cX, sumY+cY, sumXY+cXY, sumX2+cX2)
-}
+import "github.com/varvedb/varve/promqlx/internal/row"
 
 // floatsSmoothing is the Floats form of double_exponential_smoothing.
 func floatsSmoothing(in *Input, out *row.Row) {
@@ -134,6 +58,7 @@ func smoothFour(x *four, sf, tf float64) (v [4]float64) {
 	var s [4]smoothing
 	for k := range s {
 		s[k].begin(x.fs[k][0], x.fs[k][1], sf)
+		x.drop(k, 2)
 	}
 	n := x.shortest()
 	stepFour(&s, x, n, sf, tf)
@@ -143,11 +68,11 @@ func smoothFour(x *four, sf, tf float64) (v [4]float64) {
 	return v
 }
 
-// stepFour smooths each window from the third value up to the n-th.
+// stepFour smooths on over n values of each window.
 func stepFour(s *[4]smoothing, x *four, n int, sf, tf float64) {
 	restS, restT := 1-sf, 1-tf
 	p, q, r, u := s[0], s[1], s[2], s[3]
-	f0, f1, f2, f3 := x.fs[0][2:n], x.fs[1][2:n], x.fs[2][2:n], x.fs[3][2:n]
+	f0, f1, f2, f3 := x.same(n)
 	for i, v := range f0 {
 		p.s0, p.s1, p.b = smoothStep(v, p.s0, p.s1, p.b, sf, tf, restS, restT)
 		q.s0, q.s1, q.b = smoothStep(f1[i], q.s0, q.s1, q.b, sf, tf, restS, restT)

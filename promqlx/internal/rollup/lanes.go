@@ -16,11 +16,20 @@ func (x *four) shortest() int {
 	return min(len(x.fs[0]), len(x.fs[1]), len(x.fs[2]), len(x.fs[3]))
 }
 
+// drop takes the first n values off window k.
+func (x *four) drop(k, n int) { x.fs[k] = x.fs[k][n:] }
+
+// same returns the first n values of each window.
+func (x *four) same(n int) (a, b, c, d []float64) {
+	a = x.fs[0][:n]
+	return a, x.fs[1][:len(a)], x.fs[2][:len(a)], x.fs[3][:len(a)]
+}
+
 // byFours computes the windows of at least least floats, four at once and the
-// last ones one by one. The numbers of windows that share a call of many are
-// ascending, not adjacent.
+// last ones one by one. Windows that share a call of many ascend, but need not
+// be adjacent; many may change what it is given.
 func (in *Input) byFours(out *row.Row, least int, one func(step int, fs []float64) float64, many func(x *four) [4]float64) {
-	var x four
+	x := &in.scratch().lanes
 	n := 0
 	for i, lo := range in.Lo {
 		hi := in.Hi[i]
@@ -31,7 +40,7 @@ func (in *Input) byFours(out *row.Row, least int, one func(step int, fs []float6
 		if n++; n < 4 {
 			continue
 		}
-		for k, v := range many(&x) {
+		for k, v := range many(x) {
 			out.SetF(x.step[k], v)
 		}
 		n = 0
@@ -39,6 +48,7 @@ func (in *Input) byFours(out *row.Row, least int, one func(step int, fs []float6
 	for k := range n {
 		out.SetF(x.step[k], one(x.step[k], x.fs[k]))
 	}
+	x.fs = [4][]float64{}
 }
 
 // twoSum returns a+b and the error of that, which is exact unless something is

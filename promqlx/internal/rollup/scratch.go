@@ -5,7 +5,9 @@ package rollup
 type Scratch struct {
 	f0, f1 []float64
 	n0     []int32
-	i0     []int64
+	lanes  four
+
+	i0, i1, i2, i3 []int64
 }
 
 func (in *Input) scratch() *Scratch {
