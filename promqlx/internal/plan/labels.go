@@ -90,7 +90,9 @@ func (p *projector) down(n Node, l looked) {
 			case "absent", "vector":
 				below = looked{}
 			case "sort", "sort_desc":
-				below = l
+				if !call.Collide {
+					below = l
+				}
 			}
 		}
 	}
@@ -119,11 +121,9 @@ func collides(n Node) bool {
 // rows, of whose results the labels l are looked at.
 func (p *projector) through(n Node, collide bool, l looked) looked {
 	switch {
-	case l.all || !dropsName(n):
-		return l
-	case collide:
+	case collide: // rows are joined by all their labels
 		return looked{all: true}
-	case p.DelayedNames:
+	case l.all || !dropsName(n) || p.DelayedNames:
 		return l
 	}
 	return looked{names: slices.DeleteFunc(slices.Clone(l.names), schema.IsMetadataLabel)}
