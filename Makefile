@@ -12,6 +12,9 @@
 #   make bench        measure varve beside its rivals, and say which bars hold;
 #                     BENCH_VM=binary BENCH_BASE=old/varve BENCH_TSBS=file RUNS=3
 #                     BENCHES="tsbs rw"; e2e/bench/main.go tells more
+#   make bench-promql the query engine beside Prometheus', in one process: time and
+#                     memory; SUITES="range native tsbs memory" picks some,
+#                     e2e/querybench/main.go tells more
 #   make gobench      Go benchmarks; BASE=file compares with the output of another run
 #   make lint         vet, and the tests of the tree: imports, comments, lengths
 #   make lint-extra   staticcheck and gofumpt (downloads them)
@@ -26,6 +29,7 @@ ROUNDS   ?= 20
 COUNT    ?= 6
 BENCH    ?= .
 BENCHES  ?=
+SUITES   ?=
 BASE     ?=
 ARGS     ?=
 
@@ -55,7 +59,7 @@ WITH_RACE := $(if $(RACE_FLAG),CGO_ENABLED=1)
 
 export GOWORK := off
 
-.PHONY: run build test unit e2e-short race fuzz e2e torture bench gobench lint lint-extra tidy fmt-check vet cross golden clean say-race
+.PHONY: run build test unit e2e-short race fuzz e2e torture bench bench-promql gobench lint lint-extra tidy fmt-check vet cross golden clean say-race
 
 run: build
 	$(VARVE) $(ARGS)
@@ -111,6 +115,9 @@ torture: build
 
 bench: build
 	cd e2e && COUNT=$(COUNT) VARVE_BIN=$(VARVE) $(GO) run ./bench $(BENCHES)
+
+bench-promql:
+	cd e2e && $(GO) run ./querybench $(SUITES)
 
 gobench:
 	@mkdir -p bin
