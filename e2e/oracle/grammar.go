@@ -225,7 +225,12 @@ func (g *grammar) aggregation(depth int) string {
 	case 3:
 		clause = " by () "
 	}
-	op := pick(g.Rand, "sum", "sum", "avg", "avg", "count", "min", "max", "group", "stddev", "stdvar", "topk", "bottomk", "limitk", "limit_ratio", "quantile", "count_values")
+	return g.aggregationOf(pick(g.Rand, append(slices.Clone(aggregations), "sum", "avg")...), clause, depth)
+}
+
+var aggregations = []string{"sum", "avg", "count", "min", "max", "group", "stddev", "stdvar", "topk", "bottomk", "limitk", "limit_ratio", "quantile", "count_values"}
+
+func (g *grammar) aggregationOf(op, clause string, depth int) string {
 	param := ""
 	switch op {
 	case "topk", "bottomk", "limitk":
@@ -296,9 +301,39 @@ func (g *grammar) sameMetrics(depth int) string {
 	return "sum" + by + "(" + g.vector(depth-1) + ") " + op + " " + pick(g.Rand, "sum", "count", "avg", "max") + by + "(" + g.vector(depth-1) + ")"
 }
 
+// inTurn is a shallow expression about each function, aggregation and operator in
+// turn, so that none is rare.
+func (g *grammar) inTurn(turn int) string {
+	operators := append([]string{"+", "-", "*", "/", "%", "^", "atan2", "and", "or", "unless"}, comparisons...)
+	turn %= len(g.funcs) + len(aggregations) + len(operators)
+	if turn < len(g.funcs) {
+		return g.callOf(g.funcs[turn], 1)
+	}
+	if turn -= len(g.funcs); turn < len(aggregations) {
+		return g.aggregationOf(aggregations[turn], pick(g.Rand, "", " by (job) ", " without (instance) ", " by (job, instance) "), 1)
+	}
+	op := operators[turn-len(aggregations)]
+	m := g.metric()
+	switch g.IntN(4) {
+	case 0:
+		if op != "and" && op != "or" && op != "unless" {
+			return m + " " + op + " " + g.number()
+		}
+	case 1:
+		if op != "and" && op != "or" && op != "unless" {
+			return g.number() + " " + op + " " + m
+		}
+	case 2:
+		return g.metric() + " " + op + " on (job, instance) " + g.metric()
+	}
+	return m + " " + op + " " + m + g.matchers() + g.modifiers()
+}
+
 // call is any function that returns a vector.
-func (g *grammar) call(depth int) string {
-	f := pick(g.Rand, g.funcs...)
+func (g *grammar) call(depth int) string { return g.callOf(pick(g.Rand, g.funcs...), depth) }
+
+// callOf is a call of one function.
+func (g *grammar) callOf(f *parser.Function, depth int) string {
 	arg := func() string { return g.vector(depth - 1) }
 	label := func() string { return `"` + pick(g.Rand, "job", "instance", "le", "code", "__name__", "new") + `"` }
 	switch f.Name {

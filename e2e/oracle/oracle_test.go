@@ -109,13 +109,24 @@ func TestRandom(t *testing.T) {
 	require.NoError(t, err)
 	b := newBench(t)
 	source, left := NewSource(seed, b.data, exprs, b.states), n
+	met, p := Coverage{}, parser.NewParser(parserOptionsOf("all"))
+	var mu sync.Mutex // guards met
+	b.judge.Met = func(q Question, a Answer) {
+		mu.Lock()
+		defer mu.Unlock()
+		met.add(p, q.Text, a)
+	}
 	tally := b.run(t, func() (Question, bool) {
 		if left--; left < 0 {
 			return Question{}, false
 		}
 		return source.Next(), true
 	})
+	t.Logf("met least: %s", met.Rarest(15))
 	require.False(t, tally.Failed(strict()), "ORACLE_SEED=%d", seed)
+	if n >= 10_000 {
+		require.Empty(t, met.Missing(), "parts of the language without an equal answer")
+	}
 	require.Greater(t, tally.Counts[Equal]+tally.Counts[Unstable]+tally.Counts[Flickering], n/2, "queries with an answer that has series")
 	require.Less(t, tally.Counts[Skipped], n/50+1)
 }

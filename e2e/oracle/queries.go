@@ -21,6 +21,7 @@ type Source struct {
 	corpus  []string
 	parser  parser.Parser
 	states  []string
+	turn    int
 }
 
 // NewSource returns a source that takes expressions of its own grammar, of
@@ -60,7 +61,10 @@ func smithAggregations() []parser.ItemType {
 func (s *Source) Next() Question {
 	q := s.Ask("")
 	for {
-		switch n := s.IntN(10); {
+		switch n := s.IntN(13); {
+		case n >= 10:
+			s.turn++
+			q.Text = s.grammar.inTurn(s.turn)
 		case n < 2:
 			q.Text = s.smithText(q.Step == 0)
 		case n < 4:
