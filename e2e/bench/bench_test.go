@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/prompb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/e2e/harness"
 )
 
 func TestCutCountsLines(t *testing.T) {
@@ -30,6 +35,88 @@ func TestCutCountsLines(t *testing.T) {
 	require.Equal(t, l.samples, samples)
 	_, err = cut([]byte("a b\n"))
 	require.Error(t, err)
+}
+
+// What the Influx door makes of a line, and nothing else, is in the request.
+func TestLinesToRequest(t *testing.T) {
+	raw := linesToRequest([]byte("cpu,b=2,Z=1 u=3i,v=-0.5 10000000\ncpu,b=3 u=4i 20000000\ncpu,b=2,Z=1 u=5i 30000000\n"))
+	var got prompb.WriteRequest
+	require.NoError(t, got.Unmarshal(raw))
+	series := func(samples []prompb.Sample, pairs ...string) prompb.TimeSeries {
+		return prompb.TimeSeries{Labels: harness.PB(pairs...), Samples: samples}
+	}
+	require.Equal(t, []prompb.TimeSeries{
+		series([]prompb.Sample{{Timestamp: 10, Value: 3}, {Timestamp: 30, Value: 5}}, "Z", "1", "__name__", "cpu_u", "b", "2"),
+		series([]prompb.Sample{{Timestamp: 10, Value: -0.5}}, "Z", "1", "__name__", "cpu_v", "b", "2"),
+		series([]prompb.Sample{{Timestamp: 20, Value: 4}}, "__name__", "cpu_u", "b", "3"),
+	}, got.Timeseries)
+}
+
+// Every server is asked the same, never twice, and always within the data.
+func TestRequests(t *testing.T) {
+	const first, last = 1451606400_000, 1451606400_000 + 86_390_000
+	for _, q := range promqlShapes() {
+		seen := map[string]bool{}
+		for i := range 100 {
+			path := q.request(i, first, last)
+			require.Equal(t, path, q.request(i, first, last))
+			u, err := url.Parse(path)
+			require.NoError(t, err)
+			from, to := u.Query().Get("start"), u.Query().Get("end")
+			if q.over == 0 {
+				from, to = u.Query().Get("time"), u.Query().Get("time")
+			}
+			require.GreaterOrEqual(t, from, "1451607000")
+			require.LessOrEqual(t, to, "1451692790")
+			seen[path] = true
+		}
+		require.Greater(t, len(seen), 95, q.name)
+	}
+}
+
+// Nothing but the budget's own error may stand for an answer.
+func TestVerdicts(t *testing.T) {
+	say := func(status int, body string) heavyAnswer { return heavyAnswer{status, []byte(body)} }
+	answer := func(v string) heavyAnswer {
+		return say(200, `{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1,"`+v+`"]}]}}`)
+	}
+	budget := say(422, `{"status":"error","errorType":"execution","error":"query needs 9 GiB of memory"}`)
+	var v verdicts
+	v.judge(answer("1"), answer("1"))
+	v.judge(answer("1"), say(200, strings.ReplaceAll(string(answer("1").body), ":", ": ")))
+	v.judge(answer("1"), budget)
+	v.judge(answer("1"), answer("2"))
+	v.judge(budget, budget)
+	v.judge(budget, answer("2")) // nobody knows better
+	v.judge(answer("1"), say(422, `{"status":"error","errorType":"execution","error":"too many samples"}`))
+	v.judge(answer("1"), say(503, `{"status":"error","errorType":"timeout","error":"no"}`))
+	v.judge(answer("1"), say(200, `{"status":`))
+	v.last = ""
+	require.Equal(t, verdicts{right: 3, overBudget: 2, wrong: 2, failed: 2}, v)
+}
+
+func TestPercentile(t *testing.T) {
+	var ds []time.Duration
+	for i := range 200 {
+		ds = append(ds, time.Duration((i*7)%200+1))
+	}
+	require.Equal(t, time.Duration(198), percentile(ds, 0.99))
+	require.Equal(t, time.Duration(100), median(ds))
+	require.Equal(t, time.Duration(7), percentile([]time.Duration{7}, 0.99))
+	require.Zero(t, percentile(nil, 0.99))
+}
+
+// The mean of ratios is the ratio of the means, of the shapes that count and
+// that all were answered.
+func TestShapeFigures(t *testing.T) {
+	shapes := []shape{{name: "a"}, {name: "b"}, {name: "c", aside: true}}
+	of := func(a asked) float64 { return float64(a.bytes) }
+	f := shapeFigures(shapes, []asked{{queries: 1, bytes: 2}, {queries: 1, bytes: 8}, {queries: 1, bytes: 100}}, of)
+	require.InDelta(t, 4, f["mean"], 1e-9)
+	require.Equal(t, 100.0, f["c"])
+	f = shapeFigures(shapes, []asked{{queries: 1, bytes: 2}, {failed: errors.New("no")}, {queries: 1}}, of)
+	require.NotContains(t, f, "mean")
+	require.NotContains(t, f, "b")
 }
 
 func TestParseProc(t *testing.T) {

@@ -124,9 +124,7 @@ func (f *fleet) span(n int) (first, last int64) {
 // scrapes writes scrapes number from to number to, exclusive. Each worker has
 // its own targets, so that the samples of a series come in order.
 func (f *fleet) scrapes(path string, from, to int) workload {
-	w := workload{path: path, headers: []string{
-		"Content-Type", "application/x-protobuf", "Content-Encoding", "snappy", "X-Prometheus-Remote-Write-Version", "0.1.0",
-	}}
+	w := workload{path: path, headers: remoteWriteHeaders()}
 	var senders [workers]*fleetSender
 	for i := range senders {
 		senders[i] = &fleetSender{fleet: f, worker: i, slot: i * targetsPerRequest, scrape: from, end: to, rng: rand.New(rand.NewPCG(uint64(from), uint64(i)))}

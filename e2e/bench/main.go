@@ -13,22 +13,31 @@
 //	scale     memory and processor time of a million series
 //	churn     30 days on each of which 30 % of the series are new
 //	replay    the return from a kill
+//	promql    queries over TSBS cpu-only beside a Prometheus that holds the same;
+//	          answers must be equal. Builds Prometheus if none is named
+//	heavy     50 clients with heavy queries and little memory, and what that does to
+//	          writing
 //
 // What runs is said by variables of the environment:
 //
 //	VARVE_BIN         varve to measure; without it one is built
 //	BENCH_VM          VictoriaMetrics, single node, to compare with
-//	BENCH_PROMETHEUS  Prometheus to compare with, where it has the protocol
+//	BENCH_PROMETHEUS  Prometheus to compare with, where it has the protocol; the
+//	                  bench promql takes the one of go.mod without it
 //	BENCH_BASE        another varve to compare with
 //	BENCH_TSBS        lines of TSBS cpu-only, plain, .gz or .zst; without it
 //	                  lines of that shape are made up
 //	BENCH_SERIES      series of the bench scale, 1000000
 //	BENCH_ACTIVE      active series of the bench churn, 100000
+//	BENCH_RATE        samples a second that are written in the bench heavy, 50000
 //	BENCH_DIR         where data goes, the system's temporary folder
+//	BENCH_ASKS        queries of each shape that a server is asked in a turn of the
+//	                  bench promql, 10; cheap ones are asked more often
 //	RUNS              times that each server is measured; medians are printed
 //	COUNT             times that each Go benchmark is run, 6
 //
-// Servers take turns and never run at the same time. Figures are the servers'
+// Servers take turns and never run at the same time, but in the bench promql, where
+// only one is asked at a time. Figures are the servers'
 // own, from /proc, so they hold on a machine that does other things too: their
 // processor time from the first byte until a forced flush and merge are done,
 // their memory, and the sizes of all files in their data folder.
@@ -73,6 +82,8 @@ var benches = []bench{
 	{"scale", compare(prepareScale)},
 	{"churn", compare(prepareChurn)},
 	{"replay", compare(prepareReplay)},
+	{"promql", benchPromQL},
+	{"heavy", benchHeavy},
 }
 
 // plan is a bench with its data at hand.
@@ -129,6 +140,8 @@ type config struct {
 	kinds  []kind // varve first
 	series int
 	active int
+	asks   int
+	rate   int
 	runs   int
 	count  int           // of Go benchmarks
 	askFor time.Duration // how long a query is repeated
@@ -141,7 +154,7 @@ func readConfig() (config, error) {
 		name  string
 		value *int
 		usual int
-	}{{"BENCH_SERIES", &c.series, 1_000_000}, {"BENCH_ACTIVE", &c.active, 100_000}, {"RUNS", &c.runs, 1}, {"COUNT", &c.count, 6}} {
+	}{{"BENCH_SERIES", &c.series, 1_000_000}, {"BENCH_ACTIVE", &c.active, 100_000}, {"BENCH_ASKS", &c.asks, 10}, {"BENCH_RATE", &c.rate, 50_000}, {"RUNS", &c.runs, 1}, {"COUNT", &c.count, 6}} {
 		*v.value = v.usual
 		if s := os.Getenv(v.name); s != "" {
 			if *v.value, err = strconv.Atoi(s); err != nil || *v.value < 1 {

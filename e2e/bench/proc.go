@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -76,4 +77,34 @@ func parseStatus(status string) (now, peak int64, err error) {
 		return 0, 0, errors.New("parse /proc status: no VmRSS or VmHWM")
 	}
 	return now, peak, nil
+}
+
+// preciseCPU is cpu().all() in nanoseconds, for what is over within a tick. It
+// adds up the threads there are: a thread that ends takes its time along, but
+// those of Go programs do not end.
+func (s *server) preciseCPU() (time.Duration, error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
+	if err != nil || len(threads) == 0 { // a kernel without scheduler statistics
+		u, err := s.cpu()
+		return u.all(), err
+	}
+	var total time.Duration
+	for _, name := range threads {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return 0, err
+		}
+		running, _, _ := strings.Cut(string(text), " ")
+		ns, err := strconv.ParseInt(running, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("parse %s: %w", name, err)
+		}
+		total += time.Duration(ns)
+	}
+	return total, nil
+}
+
+// forgetPeak lets the peak of memory begin anew, where the kernel can.
+func (s *server) forgetPeak() {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", s.cmd.Process.Pid), []byte("5"), 0)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"testing"
@@ -23,9 +24,26 @@ func TestBenchesRun(t *testing.T) {
 	c, err := readConfig()
 	require.NoError(t, err)
 	defer os.RemoveAll(c.dir)
-	c.askFor = 100 * time.Millisecond
+	c.askFor, c.asks, c.rate = 100*time.Millisecond, 1, 20_000
 	lines, err := cut(appendTSBS(nil, 10, 500))
 	require.NoError(t, err)
+	t.Run("heavy", func(t *testing.T) {
+		text, err := c.heavy(lines, heavyShapes(), 300*time.Millisecond)
+		require.NoError(t, err)
+		require.Regexp(t, `answered otherwise +0 +<= 0 +holds`, text)
+		require.Regexp(t, `failed otherwise +0 +<= 0 +holds`, text)
+	})
+	t.Run("promql", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("needs a Prometheus")
+		}
+		shapes := promqlShapes()
+		text, err := c.promql(lines, shapes)
+		require.NoError(t, err)
+		require.Regexp(t, fmt.Sprintf(`answers compared with Prometheus' +%d`, comparedAnswers*len(shapes)), text)
+		require.Regexp(t, `different in any text +0 .*holds`, text)
+		require.NotContains(t, text, "cannot answer")
+	})
 	for name, prepare := range map[string]func(config) (*plan, error){
 		"tsbs": func(config) (*plan, error) { return lines.plan("tsbs"), nil },
 		"rw":   prepareRemoteWrite, "scale": prepareScale, "churn": prepareChurn, "replay": prepareReplay,

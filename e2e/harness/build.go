@@ -57,6 +57,9 @@ func PrometheusBinary(t testing.TB) string {
 	return path
 }
 
+// BuildPrometheus is PrometheusBinary for programs.
+func BuildPrometheus() (string, error) { return prometheusBinary() }
+
 // ModuleDir returns the folder of the source of a module that this one
 // requires.
 func ModuleDir(t testing.TB, module string) string {
