@@ -1,5 +1,6 @@
 // Command varvectl looks into the folder of a store, stopped or running: its
 // parts, their blocks and series, its log and its manifest. It never writes there.
+// One command, query, asks a running server instead.
 //
 // It exits with 0 when all is sound, with 1 when it found damage or could not
 // look, and with 2 when it was called the wrong way.
@@ -23,7 +24,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // run is main but for the process around it. It returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriterSize(stdout, 64<<10)
-	e := &env{out: out}
+	e := &env{out: out, err: stderr}
 	_, err := newApp(e, stderr).Parse(args)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
@@ -78,6 +79,7 @@ func newApp(e *env, stderr io.Writer) *kingpin.Application {
 	dbCheck(db, e)
 	dbSpace(db, e)
 	dbFind(db, e)
+	queryCommand(app.Command("query", "Ask a running server."), e)
 	return app
 }
 
@@ -86,8 +88,8 @@ const longHelp = `{{with .Context.SelectedCommand}}{{with .HelpLong}}{{. | Wrap 
 
 // env is what the commands share.
 type env struct {
-	path string
-	out  io.Writer
+	path     string
+	out, err io.Writer
 
 	// done says that kingpin printed help or the version, which is all that was
 	// asked for, and code what to exit with.
