@@ -92,7 +92,7 @@ func New(opts Options) (*Engine, error) {
 	set.register(e.features)
 	e.parser.RegisterFeatures(e.features)
 	e.metrics = newMetrics(e)
-	e.evaluator = newUpstream(opts, set, e.parser)
+	e.evaluator = newOwn(opts, set)
 	return e, nil
 }
 

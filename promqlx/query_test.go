@@ -212,7 +212,7 @@ func TestMetricsCount(t *testing.T) {
 		return &Result{Value: promql.Vector{}}
 	})
 	for range 3 {
-		_, _, err := exec(t, e, nil, "up")
+		_, _, err := execute(t, e, nil, "up")
 		require.NoError(t, err)
 	}
 	families, err := reg.Gather()

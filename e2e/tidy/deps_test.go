@@ -62,10 +62,11 @@ const depsRules = `
 	# The query engine: rows, kernels on them, plans and what makes them; only
 	# execution reads the store.
 	NONE < promqlx/internal/row
-	< promqlx/internal/rollup, promqlx/internal/aggr, promqlx/internal/binop, promqlx/internal/funcs;
+	< promqlx/internal/rollup, promqlx/internal/aggr, promqlx/internal/binop, promqlx/internal/funcs,
+	  promqlx/internal/info;
 	NONE < promqlx/internal/plan < promqlx/internal/promql;
 	tsdb, promqlx/internal/plan, promqlx/internal/rollup, promqlx/internal/aggr,
-	promqlx/internal/binop, promqlx/internal/funcs
+	promqlx/internal/binop, promqlx/internal/funcs, promqlx/internal/info
 	< promqlx/internal/exec;
 
 	# What surrounds a query: what it may take, what it tells of itself.

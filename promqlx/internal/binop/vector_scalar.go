@@ -35,7 +35,6 @@ func (v *VectorScalar) Each(r *row.Row, scalar []float64) {
 	if dropsName(v.Op) || v.Bool {
 		r.LoseName(v.Env)
 	}
-	r.Key = -1
 }
 
 func (v *VectorScalar) floats(r *row.Row, scalar []float64) {
@@ -126,5 +125,4 @@ func Minus(env *row.Env, r *row.Row) {
 		}
 	}
 	r.LoseName(env)
-	r.Key = -1
 }

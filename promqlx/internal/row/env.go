@@ -17,9 +17,9 @@ type Env struct {
 	Annos        annotations.Annotations
 }
 
-// Instant tells whether there is but one step: then the order of rows is the
-// order of the answer.
-func (e *Env) Instant() bool { return e.Grid.N == 1 }
+// Instant tells whether this is the evaluation of one time, not of a range: then
+// the order of rows is the order of the answer.
+func (e *Env) Instant() bool { return !e.Grid.Ranged && e.Grid.N <= 1 }
 
 // ErrSameLabels is what a vector with two samples of one label set is, in the
 // words of Prometheus' engine.

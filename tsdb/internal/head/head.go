@@ -208,3 +208,9 @@ func (h *Head) Idle() int {
 // Compact makes the index anew when dropped series take much of it. Only new
 // series wait for it.
 func (h *Head) Compact() error { return h.registry.compact() }
+
+// HasLabel tells whether a registered series, or one that was dropped not long
+// ago, has a label.
+func (h *Head) HasLabel(name string) bool {
+	return h.registry.catalog.Load().index.View().Column(name).Len() > 0
+}

@@ -1,0 +1,154 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/stats"
+	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/promqlx/internal/plan"
+	"github.com/varvedb/varve/promqlx/internal/row"
+	"github.com/varvedb/varve/tsdb"
+)
+
+// free is a Meter without limits that knows what is held.
+type free struct{ bytes int64 }
+
+func (m *free) Grow(n int64) error  { m.bytes += n; return nil }
+func (m *free) Shrink(n int64)      { m.bytes -= n }
+func (m *free) Samples(int64) error { return nil }
+
+// hidden is a storage that is not known as ours.
+type hidden struct{ storage.Queryable }
+
+const minute = 60_000
+
+// fill writes hosts x 5 series of an hour, with gaps.
+func fillStore(t testing.TB, hosts int) *tsdb.Storage {
+	db, err := tsdb.Open(t.TempDir(), tsdb.Options{Sync: tsdb.SyncOff()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	r := rand.New(rand.NewPCG(1, 2))
+	b := db.Batch()
+	for h := range hosts {
+		for m := range 5 {
+			s, err := b.Series(labels.FromStrings("__name__", fmt.Sprintf("m%d", m), "host", fmt.Sprint("h", h), "dc", fmt.Sprint("d", h%3)))
+			require.NoError(t, err)
+			for i := range 240 {
+				if r.IntN(10) > 0 {
+					require.NoError(t, b.Add(s, int64(i)*15_000, r.NormFloat64()))
+				}
+			}
+		}
+	}
+	require.NoError(t, b.Commit(context.Background()))
+	return tsdb.NewStorage(db)
+}
+
+func named(name string) plan.Selector {
+	return plan.Selector{Matchers: []*labels.Matcher{labels.MustNewMatcher(labels.MatchRegexp, "__name__", name)}}
+}
+
+func run(t testing.TB, n plan.Node, q storage.Queryable, workers int) (promql.Matrix, annotations.Annotations, *stats.QuerySamples) {
+	m := &free{}
+	count := stats.NewQuerySamples(true)
+	v, annos, err := Run(context.Background(), n, Params{
+		Queryable: q, Grid: row.GridOf(5*minute, 60*minute, minute), Lookback: 5 * minute,
+		Meter: m, Stats: count, Workers: workers,
+	})
+	require.NoError(t, err)
+	return v.(promql.Matrix), annos, count
+}
+
+// same compares as bits.
+func same(t testing.TB, want, got promql.Matrix) {
+	require.Len(t, got, len(want))
+	for i, w := range want {
+		require.Equal(t, w.Metric, got[i].Metric)
+		require.Len(t, got[i].Floats, len(w.Floats))
+		for k, p := range w.Floats {
+			g := got[i].Floats[k]
+			require.Equal(t, p.T, g.T)
+			require.Equal(t, math.Float64bits(p.F), math.Float64bits(g.F), "%v at %d: want %v, got %v", w.Metric, p.T, p.F, g.F)
+		}
+	}
+}
+
+func sumBy(child plan.Node, by ...string) plan.Node {
+	return &plan.Aggregate{Op: parser.SUM, Child: child, Grouping: by, Fused: true}
+}
+
+func rate(sel plan.Selector, collide bool) plan.Node {
+	return &plan.Rollup{Func: "rate", Selector: &sel, Range: 5 * minute, ArgPos: []plan.Pos{{}}, Collide: collide}
+}
+
+// However many workers there are and whichever way the store is read, the
+// answer is the same, as bits.
+func TestWaysToOneAnswer(t *testing.T) {
+	store := fillStore(t, 100)
+	for name, n := range map[string]plan.Node{
+		"selector":       &plan.Instant{Selector: named("m.")},
+		"sum by host":    sumBy(&plan.Instant{Selector: named("m.")}, "host"),
+		"sum by two":     sumBy(rate(named("m1|m2"), false), "dc", "host"),
+		"sum":            sumBy(rate(named("m1"), false)),
+		"sum by nothing": sumBy(rate(named("m1"), false), "nolabel"),
+		"rate":           rate(named("m3"), true),
+	} {
+		t.Run(name, func(t *testing.T) {
+			want, notes, count := run(t, n, hidden{store}, 1)
+			require.NotEmpty(t, want)
+			for _, workers := range []int{1, 2, 5} {
+				got, gotNotes, gotCount := run(t, n, store, workers)
+				same(t, want, got)
+				require.Equal(t, len(notes), len(gotNotes))
+				require.Equal(t, count.TotalSamplesPerStep, gotCount.TotalSamplesPerStep)
+				require.Equal(t, count.SamplesReadPerStep, gotCount.SamplesReadPerStep)
+				require.Equal(t, count.TotalSamples, gotCount.TotalSamples)
+			}
+		})
+	}
+}
+
+// What is current at a step is found the same by the two ways of filling rows.
+func TestCurrentOfFloats(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		var s tsdb.Samples
+		at := int64(0)
+		for range r.IntN(50) {
+			at += 1 + r.Int64N(40)
+			s.T, s.F = append(s.T, at), append(s.F, r.Float64())
+		}
+		g := scope{Grid: row.GridOf(r.Int64N(100), 1000, 1+r.Int64N(50))}
+		c := current{scope: g, off: r.Int64N(60) - 30, lookback: 1 + r.Int64N(60)}
+		fast := row.New(g.N)
+		c.floats(s.T, s.F, fast)
+		slow := row.New(g.N)
+		for i := range g.N {
+			ref := g.T(i) - c.off
+			for k := len(s.T) - 1; k >= 0; k-- {
+				if s.T[k] <= ref {
+					if s.T[k] > ref-c.lookback {
+						slow.SetF(i, s.F[k])
+					}
+					break
+				}
+			}
+		}
+		require.Equal(t, slow.Has, fast.Has)
+		for i := range g.N {
+			if slow.Has.Get(i) {
+				require.Equal(t, slow.F[i], fast.F[i])
+			}
+		}
+	}
+}

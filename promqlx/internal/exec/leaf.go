@@ -1,0 +1,253 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
+	"github.com/prometheus/prometheus/storage"
+
+	"github.com/varvedb/varve/promqlx/internal/plan"
+	"github.com/varvedb/varve/promqlx/internal/row"
+	"github.com/varvedb/varve/tsdb"
+)
+
+// leaf reads the series of one selector, between two times.
+type leaf struct {
+	q          *query
+	sel        *plan.Selector
+	mint, maxt int64
+	hints      storage.SelectHints
+	scope      scope
+
+	series series
+}
+
+// open finds the series.
+func (l *leaf) open(ctx context.Context) error {
+	l.hints.Start, l.hints.End = l.mint, l.maxt
+	s, err := l.q.store.open(ctx, &l.hints, l.sel.Matchers)
+	if err != nil {
+		if ended := alive(ctx); ended != nil {
+			return ended
+		}
+		return fmt.Errorf("expanding series: %w", err)
+	}
+	l.series = s
+	l.scope.stats.IncrementSeries(int64(s.len()))
+	l.q.annos.Merge(s.warnings())
+	if l.q.NoMetadata && s.metadata() {
+		return ErrMetadata
+	}
+	if l.scope.keys != nil {
+		l.scope.keys.find(s)
+	}
+	return nil
+}
+
+// close lets go of the series. What damage was met while they were read ends
+// the query.
+func (l *leaf) close(err error) error {
+	if l.series == nil {
+		return err
+	}
+	if err == nil {
+		err = l.series.failure()
+	}
+	if err == nil {
+		l.q.annos.Merge(l.series.warnings())
+	}
+	if closeErr := l.series.close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// maker computes the row of one series out of its samples. out is empty.
+type maker interface {
+	row(i int, s *tsdb.Samples, out *row.Row) error
+}
+
+// reader makes rows of series, for one goroutine.
+type reader struct {
+	leaf    *leaf
+	maker   maker
+	samples *tsdb.Samples
+	read    int // samples so far
+}
+
+// row makes the row of series i. It is left empty if nothing was found.
+func (r *reader) row(i int, out *row.Row) error {
+	l, s := r.leaf, r.samples
+	s.Reset()
+	if err := l.series.read(i, l.mint, l.maxt, s); err != nil {
+		return err
+	}
+	n := len(s.T) + len(s.HT)
+	if r.read += n; n == 0 {
+		return nil
+	}
+	if err := l.q.Meter.Samples(int64(n)); err != nil {
+		return err
+	}
+	defer l.q.Meter.Samples(int64(-n)) // giving back cannot fail
+	if l.sel.StatsOnly && len(s.H) > 0 {
+		statsOnly(s)
+	}
+	if err := r.maker.row(i, s, out); err != nil {
+		return err
+	}
+	if !out.Empty() {
+		l.name(i, out)
+	}
+	return nil
+}
+
+// each makes a row of each series and emits those that are not empty, in order.
+// work starts one reader, with an environment and a scope of its own.
+func (l *leaf) each(ctx context.Context, work func(*row.Env, scope) *reader, emit func(*row.Row) error) error {
+	env := l.q.env(l.scope.Grid)
+	r, out := work(env, l.scope), row.New(l.scope.N)
+	for i := range l.series.len() {
+		if i&15 == 0 {
+			if err := alive(ctx); err != nil {
+				return err
+			}
+			if i > 0 && l.parallel(i, r.read) {
+				return l.share(ctx, i, work, emit)
+			}
+		}
+		out.Reset()
+		if err := r.row(i, out); err != nil {
+			return err
+		}
+		if out.Empty() {
+			continue
+		}
+		if err := emit(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// name gives a row its labels, the number of its group, or both: annotations of
+// histograms name the metric.
+func (l *leaf) name(i int, out *row.Row) {
+	keyed := l.scope.keys != nil && l.scope.keys.ok
+	if keyed {
+		out.Key = int(l.scope.keys.of[i])
+	}
+	if l.sel.Labels == nil || len(l.sel.Labels) > 0 && !keyed || out.Histograms() {
+		out.Labels = l.series.labels(i)
+	}
+}
+
+// statsOnly leaves of histograms what their count, sum and counter reset hint
+// tell; hints that are open are found out from the sample before. (As
+// HistogramStatsIterator of Prometheus' promql.)
+func statsOnly(s *tsdb.Samples) {
+	var last *histogram.FloatHistogram
+	for i, h := range s.H {
+		c := &histogram.FloatHistogram{CounterResetHint: h.CounterResetHint, Schema: h.Schema, Count: h.Count, Sum: h.Sum}
+		s.H[i] = c
+		if value.IsStaleNaN(h.Sum) {
+			continue
+		}
+		if c.CounterResetHint == histogram.UnknownCounterReset && last != nil {
+			c.CounterResetHint = histogram.NotCounterReset
+			if h.DetectReset(last) {
+				c.CounterResetHint = histogram.CounterReset
+			}
+		}
+		last = h
+	}
+}
+
+// keys are the groups of an aggregation right above a leaf, found by the
+// columns of an index rather than by labels.
+type keys struct {
+	by []string // sorted, without metadata labels
+
+	ok     bool // the store has columns
+	of     []uint32
+	groups []labels.Labels
+}
+
+// labelsOf returns what tells the labels of a group, nil if there are no keys.
+func (k *keys) labelsOf() func(key int) labels.Labels {
+	if k == nil {
+		return nil
+	}
+	return func(key int) labels.Labels { return k.groups[key] }
+}
+
+// find numbers the groups of the series, in the order they first appear.
+func (k *keys) find(s series) {
+	n := s.len()
+	k.of = make([]uint32, n)
+	if len(k.by) == 0 {
+		k.ok, k.groups = true, []labels.Labels{labels.EmptyLabels()}
+		return
+	}
+	columns := make([]tsdb.Column, len(k.by))
+	for i, name := range k.by {
+		if columns[i], k.ok = s.column(name); !k.ok {
+			return
+		}
+	}
+	groups := 1
+	for i, c := range columns {
+		groups = k.refine(c, groups, i == 0)
+	}
+	k.label(columns, groups)
+}
+
+// refine splits the groups that there are by one more column.
+func (k *keys) refine(c tsdb.Column, groups int, first bool) int {
+	seen, next := map[uint64]uint32{}, uint32(0)
+	var dense []uint32 // of the first column, by value
+	if first {
+		dense = make([]uint32, c.Len())
+	}
+	for i := range k.of {
+		ord := c.Ordinal(i)
+		if first {
+			if dense[ord] == 0 {
+				next++
+				dense[ord] = next
+			}
+			k.of[i] = dense[ord] - 1
+			continue
+		}
+		pair := uint64(k.of[i])<<32 | uint64(ord)
+		id, ok := seen[pair]
+		if !ok {
+			id = next
+			seen[pair] = id
+			next++
+		}
+		k.of[i] = id
+	}
+	return int(next)
+}
+
+// label makes the label set of each group out of its first series.
+func (k *keys) label(columns []tsdb.Column, groups int) {
+	k.groups = make([]labels.Labels, 0, groups)
+	b := labels.NewScratchBuilder(len(k.by))
+	for i, id := range k.of {
+		if int(id) < len(k.groups) {
+			continue
+		}
+		b.Reset()
+		for j, c := range columns {
+			if v := c.Value(c.Ordinal(i)); v != "" {
+				b.Add(k.by[j], v)
+			}
+		}
+		k.groups = append(k.groups, b.Labels())
+	}
+}

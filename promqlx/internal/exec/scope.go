@@ -1,0 +1,130 @@
+package exec
+
+import (
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/varvedb/varve/promqlx/internal/rollup"
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// scope is the grid that a node is evaluated on, and where the samples that it
+// reads are counted.
+type scope struct {
+	row.Grid
+	stats *stats.QuerySamples
+	// keys asks the leaf below for the numbers of groups; nil if the rows are to
+	// have labels. All that is between hands rows on one by one.
+	keys *keys
+}
+
+// once returns the scope of the first step alone, and what counts its samples
+// for all steps when it is done.
+func (s scope) once() (scope, func()) {
+	child := scope{s.First(), s.stats.NewChild(), s.keys}
+	return child, func() {
+		s.stats.MergeSeriesFromSubquery(child.stats)
+		for i := range s.N {
+			s.stats.IncrementSamplesAtStep(i, child.stats.TotalSamples)
+		}
+		s.stats.IncrementSamplesReadAtStep(0, child.stats.SamplesRead)
+	}
+}
+
+// below returns the scope of a subquery on a grid of its own, and what counts
+// its samples for the steps of s that use them.
+func (s scope) below(g row.Grid, use stats.SubqueryConsumer) (scope, func()) {
+	end := g.Start - 1
+	if g.N > 0 {
+		end = g.End()
+	}
+	child := scope{Grid: g, stats: stats.NewChildWithStepTracking(g.Start, end, g.Step)}
+	use.Start, use.Interval, use.NumSteps = s.Start, s.Step, s.N
+	return child, func() {
+		s.stats.MergeSeriesFromSubquery(child.stats)
+		s.stats.MergeTotalSamplesFromSubquery(child.stats, use)
+		s.stats.MergeSamplesReadFromSubquery(child.stats, use)
+	}
+}
+
+// current counts the samples that are current at steps: those of a row.
+func (s scope) current(r *row.Row) {
+	n := int64(r.Has.Count())
+	if s.stats.StepTrackingEnabled() {
+		for i := r.Has.Next(0); i >= 0; i = r.Has.Next(i + 1) {
+			s.at(i, 1, 1)
+		}
+	} else {
+		s.stats.TotalSamples += n
+		s.stats.SamplesRead += n
+	}
+	for i, h := range r.H {
+		if h != nil {
+			n := histogramSamples(h)
+			s.at(i, n, n)
+		}
+	}
+}
+
+func (s scope) at(step int, samples, read int64) {
+	s.stats.IncrementSamplesAtStep(step, samples)
+	s.stats.IncrementSamplesReadAtStep(step, read)
+}
+
+// histogramSamples is what a histogram counts for: its size and its time in
+// samples of 16 bytes. (HPoint.size of Prometheus' promql.)
+func histogramSamples(h *histogram.FloatHistogram) int64 { return int64(h.Size()+8) / 16 }
+
+// windows counts the samples in the windows of a series: all of each, and as
+// read those that were not in the window before.
+func (s scope) windows(in *rollup.Input) {
+	each := s.stats.StepTrackingEnabled()
+	var samples, read int64
+	last := int32(0) // end of the window before
+	for i, hi := range in.Hi {
+		lo := in.Lo[i]
+		n, fresh := int64(hi-lo), int64(hi-max(lo, last))
+		last = hi
+		if each && n > 0 {
+			s.at(i, n, fresh)
+			continue
+		}
+		samples, read = samples+n, read+fresh
+	}
+	if !each {
+		s.stats.TotalSamples += samples
+		s.stats.SamplesRead += read
+	}
+	last = 0
+	for i, hi := range in.HHi {
+		var n, fresh int64
+		for k := in.HLo[i]; k < hi; k++ {
+			size := histogramSamples(in.H[k])
+			n += size
+			if k >= last {
+				fresh += size
+			}
+		}
+		last = hi
+		if n > 0 {
+			s.at(i, n, fresh)
+		}
+	}
+}
+
+// fork returns the scope of another goroutine on the same grid.
+func (s scope) fork() scope {
+	own := stats.NewQuerySamples(s.stats.StepTrackingEnabled())
+	own.InitStepTracking(s.Start, s.End(), s.Step)
+	return scope{Grid: s.Grid, stats: own}
+}
+
+// join adds what a forked scope counted.
+func (s scope) join(own *stats.QuerySamples) {
+	s.stats.TotalSamples += own.TotalSamples
+	s.stats.SamplesRead += own.SamplesRead
+	for i, n := range own.TotalSamplesPerStep {
+		s.stats.TotalSamplesPerStep[i] += n
+		s.stats.SamplesReadPerStep[i] += own.SamplesReadPerStep[i]
+	}
+}

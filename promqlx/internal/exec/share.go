@@ -1,0 +1,154 @@
+package exec
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/stats"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// worthSharing is how many samples there must be left to be read for it to pay
+// to wake other goroutines.
+const worthSharing = 50_000
+
+// parallel tells whether the series from i on are to be shared among workers,
+// given the samples of those before.
+func (l *leaf) parallel(i, read int) bool {
+	rest := l.series.len() - i
+	return l.q.Workers > 1 && rest > 1 && read/i*rest > worthSharing
+}
+
+// morsel is a run of series that one worker makes rows of.
+type morsel struct {
+	rows  []*row.Row
+	count int // of rows in use
+	err   error
+	free  chan struct{} // a worker may fill it
+	full  chan struct{} // the consumer may take it
+}
+
+// share makes rows of the series from first on by several workers. They are
+// emitted in order all the same, so that sums come out the same whoever was
+// faster.
+func (l *leaf) share(ctx context.Context, first int, work func(*row.Env, scope) *reader, emit func(*row.Row) error) error {
+	size := max(1, min(32, 1<<14/l.scope.N))
+	n := (l.series.len() - first + size - 1) / size
+	workers := min(l.q.Workers, n)
+	ring := make([]morsel, 2*workers)
+	bytes := int64(len(ring)) * int64(size) * int64(9*l.scope.N+rowBytes)
+	if err := l.q.Meter.Grow(bytes); err != nil {
+		return err
+	}
+	defer l.q.Meter.Shrink(bytes)
+	for i := range ring {
+		ring[i].free, ring[i].full = make(chan struct{}, 1), make(chan struct{}, 1)
+		ring[i].free <- struct{}{}
+	}
+	within, cancel := context.WithCancel(ctx)
+	s := &sharing{leaf: l, first: first, size: size, ring: ring, n: n, ended: within.Done()}
+	for range workers {
+		s.start(work)
+	}
+	err := s.consume(emit)
+	cancel()
+	s.workers.Wait()
+	s.settle()
+	if err == nil && s.consumed < n {
+		return alive(ctx)
+	}
+	return err
+}
+
+// sharing is the work of one share.
+type sharing struct {
+	leaf        *leaf
+	first, size int
+	ring        []morsel
+	n           int // morsels
+	next        atomic.Int64
+	consumed    int
+	ended       <-chan struct{}
+
+	workers sync.WaitGroup
+	envs    []*row.Env
+	stats   []*stats.QuerySamples
+}
+
+func (s *sharing) start(work func(*row.Env, scope) *reader) {
+	l := s.leaf
+	env := l.q.env(l.scope.Grid)
+	env.Annos = annotations.Annotations{}
+	own := l.scope.fork()
+	s.envs, s.stats = append(s.envs, env), append(s.stats, own.stats)
+	r := work(env, own)
+	s.workers.Go(func() {
+		for {
+			k := int(s.next.Add(1) - 1)
+			if k >= s.n {
+				return
+			}
+			m := &s.ring[k%len(s.ring)]
+			select {
+			case <-m.free:
+			case <-s.ended:
+				return
+			}
+			m.err = s.fill(r, m, k)
+			m.full <- struct{}{}
+		}
+	})
+}
+
+// fill makes the rows of morsel k.
+func (s *sharing) fill(r *reader, m *morsel, k int) error {
+	m.count = 0
+	from := s.first + k*s.size
+	for i := from; i < min(from+s.size, s.leaf.series.len()); i++ {
+		if m.count == len(m.rows) {
+			m.rows = append(m.rows, row.New(s.leaf.scope.N))
+		}
+		out := m.rows[m.count]
+		out.Reset()
+		if err := r.row(i, out); err != nil {
+			return err
+		}
+		if !out.Empty() {
+			m.count++
+		}
+	}
+	return nil
+}
+
+func (s *sharing) consume(emit func(*row.Row) error) error {
+	for k := range s.n {
+		m := &s.ring[k%len(s.ring)]
+		select {
+		case <-m.full:
+		case <-s.ended:
+			return nil
+		}
+		for _, r := range m.rows[:m.count] {
+			if err := emit(r); err != nil {
+				return err
+			}
+		}
+		if m.err != nil {
+			return m.err
+		}
+		s.consumed++
+		m.free <- struct{}{}
+	}
+	return nil
+}
+
+// settle counts what the workers counted.
+func (s *sharing) settle() {
+	for i, env := range s.envs {
+		s.leaf.q.annos.Merge(env.Annos)
+		s.leaf.scope.join(s.stats[i])
+	}
+}

@@ -1,0 +1,88 @@
+package exec
+
+import (
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// table keeps rows. Its memory is counted against the query's budget.
+type table struct {
+	q     *query
+	steps int
+	rows  []*row.Row
+	held  int64 // bytes
+	count int64 // samples
+
+	slab   []row.Row // room for further rows
+	floats []float64
+	words  []uint64
+}
+
+func (q *query) newTable(g row.Grid) *table { return &table{q: q, steps: g.N} }
+
+// add keeps a copy of r.
+func (t *table) add(r *row.Row) error {
+	c, err := t.next()
+	if err != nil {
+		return err
+	}
+	c.Labels, c.DropName, c.Key = r.Labels, r.DropName, r.Key
+	copy(c.F, r.F)
+	copy(c.Has, r.Has)
+	samples := int64(r.Has.Count())
+	for i, h := range r.H {
+		if h != nil {
+			c.SetH(i, h)
+			samples += histogramSamples(h)
+		}
+	}
+	t.rows = append(t.rows, c)
+	t.count += samples
+	return t.q.Meter.Samples(samples)
+}
+
+// rowBytes is the memory of a row beside its columns.
+const rowBytes = 128
+
+// next returns an empty row out of the slabs, which grow with the table.
+func (t *table) next() (*row.Row, error) {
+	if len(t.slab) == 0 {
+		n := min(max(4, len(t.rows)), 1024, max(4, 1<<17/t.steps))
+		words := (t.steps + 63) / 64
+		size := int64(n) * int64(rowBytes+8*t.steps+8*words)
+		if err := t.q.Meter.Grow(size); err != nil {
+			return nil, err
+		}
+		t.held += size
+		t.slab, t.floats, t.words = make([]row.Row, n), make([]float64, n*t.steps), make([]uint64, n*words)
+	}
+	c := &t.slab[0]
+	t.slab = t.slab[1:]
+	c.F, t.floats = t.floats[:t.steps:t.steps], t.floats[t.steps:]
+	w := (t.steps + 63) / 64
+	c.Has, t.words = t.words[:w:w], t.words[w:]
+	return c, nil
+}
+
+// free lets the rows go.
+func (t *table) free() {
+	t.q.Meter.Shrink(t.held)
+	_ = t.q.Meter.Samples(-t.count) // giving back cannot fail
+	*t = table{q: t.q, steps: t.steps}
+}
+
+func byLabels(a, b *row.Row) int { return labels.Compare(a.Labels, b.Labels) }
+
+// emitAll hands rows on that nobody else holds.
+func emitAll(rows []*row.Row, emit func(*row.Row) error) error {
+	for _, r := range rows {
+		if r.Empty() {
+			continue
+		}
+		if err := emit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

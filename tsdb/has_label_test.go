@@ -1,0 +1,41 @@
+package tsdb
+
+import (
+	"context"
+	"testing"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/stretchr/testify/require"
+)
+
+func TestHasLabel(t *testing.T) {
+	db, err := Open(t.TempDir(), Options{Sync: SyncOff()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	ctx := context.Background()
+	add := func(lset labels.Labels) {
+		b := db.Batch()
+		s, err := b.Series(lset)
+		require.NoError(t, err)
+		require.NoError(t, b.Add(s, 1000, 1))
+		require.NoError(t, b.Commit(ctx))
+	}
+	has := func(name string) bool {
+		inDB, err := db.HasLabel(name)
+		require.NoError(t, err)
+		v, err := db.Select(ctx, 0, 2000)
+		require.NoError(t, err)
+		defer v.Close()
+		require.Equal(t, inDB, v.HasLabel(name))
+		return inDB
+	}
+	require.False(t, has("a"))
+	add(labels.FromStrings("a", "1"))
+	require.True(t, has("a"))
+	require.False(t, has("b"))
+	require.NoError(t, db.ForceFlush(ctx))
+	add(labels.FromStrings("b", "1"))
+	require.True(t, has("a"))
+	require.True(t, has("b"))
+	require.False(t, has(""))
+}
