@@ -74,12 +74,8 @@ type sortedWindow struct {
 // next, of the window [lo, hi).
 func (w *sortedWindow) pick(lo, hi, lower, upper int) (_, _ float64) {
 	if !w.keep {
-		fs := w.buf.copy(w.f[lo:hi])
-		place(fs, lower)
-		if upper == lower {
-			return fs[lower], fs[lower]
-		}
-		return fs[lower], slices.Min(fs[upper:])
+		keys := w.buf.keysOf(w.f[lo:hi])
+		return pick(keys, lower, upper)
 	}
 	w.move(lo, hi)
 	return w.sorted[lower], w.sorted[upper]
@@ -116,54 +112,75 @@ func lowerBound(fs []float64, f float64) int {
 	return i
 }
 
-// place moves values until that at the place k is the one that sorting would
-// bring there, and none before is greater, none after smaller. (Hoare's
-// selection; it sorts where that gets nowhere.)
-func place(fs []float64, k int) {
-	lo, hi := 0, len(fs)-1
-	for limit := 2 * bits.Len(uint(len(fs))); hi-lo > 12; limit-- {
-		if limit == 0 {
-			break
-		}
-		pivot := middleOf(fs[lo], fs[(lo+hi)>>1], fs[hi])
-		i, j := lo, hi
-		for i <= j {
-			for fs[i] < pivot {
-				i++
-			}
-			for fs[j] > pivot {
-				j--
-			}
-			if i <= j {
-				fs[i], fs[j] = fs[j], fs[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			hi = j
-		case k >= i:
-			lo = i
-		default:
-			return
-		}
-	}
-	slices.Sort(fs[lo : hi+1])
+// Numbers whose order as integers is that of the floats they stand for. They
+// are compared without a branch, which nobody could foresee.
+
+func keyOf(f float64) uint64 {
+	b := math.Float64bits(f)
+	return b ^ (uint64(int64(b)>>63) | 1<<63)
 }
 
-// middleOf returns the second largest of three values.
-func middleOf(a, b, c float64) float64 {
-	if a > b {
-		a, b = b, a
+func ofKey(k uint64) float64 {
+	return math.Float64frombits(k ^ (uint64(int64(^k)>>63) | 1<<63))
+}
+
+// keysOf returns the keys of the values, to be sorted.
+func (s *Scratch) keysOf(fs []float64) []uint64 {
+	keys := grow(&s.u0, len(fs))
+	for i, f := range fs {
+		keys[i] = keyOf(f)
 	}
-	if c < a {
-		return a
+	return keys
+}
+
+// pick returns the values at the place lower, and at upper, which is lower or
+// the next.
+func pick(keys []uint64, lower, upper int) (_, _ float64) {
+	place(keys, lower)
+	a := keys[lower]
+	if upper == lower {
+		return ofKey(a), ofKey(a)
 	}
-	if c < b {
-		return c
+	return ofKey(a), ofKey(slices.Min(keys[upper:]))
+}
+
+// place moves keys until that at the place k is the one that sorting would bring
+// there, and none before is greater, none after smaller. It sorts where
+// selection gets nowhere.
+func place(keys []uint64, k int) {
+	for limit := 4 * bits.Len(uint(len(keys))); len(keys) > 16 && limit > 0; limit-- {
+		pivot := middleOf(keys[0], keys[len(keys)/2], keys[len(keys)-1])
+		below := partition(keys, pivot)
+		if k < below {
+			keys = keys[:below]
+			continue
+		}
+		if below == 0 { // the pivot is the smallest
+			if below = partition(keys, pivot+1); k < below {
+				return // among its equals
+			}
+		}
+		keys, k = keys[below:], k-below
 	}
-	return b
+	slices.Sort(keys)
+}
+
+// partition moves the keys below the pivot to the front and returns how many
+// there are.
+func partition(keys []uint64, pivot uint64) int {
+	below := 0
+	for i, v := range keys {
+		keys[i] = keys[below]
+		keys[below] = v
+		_, less := bits.Sub64(v, pivot, 0)
+		below += int(less)
+	}
+	return below
+}
+
+// middleOf returns the second largest of three keys.
+func middleOf(a, b, c uint64) uint64 {
+	return max(min(a, b), min(max(a, b), c))
 }
 
 // floatsMad is the Floats form of mad_over_time.
@@ -181,26 +198,27 @@ func floatsMad(in *Input, out *row.Row) {
 }
 
 func (in *Input) mad(window []float64, plain bool) float64 {
-	fs := in.scratch().copy(window)
+	s := in.scratch()
 	if !plain {
-		return madOf(fs)
+		return madOf(s.copy(window))
 	}
-	m := medianOf(fs)
-	for i, f := range fs {
+	m := medianOf(s.keysOf(window))
+	fs := grow(&s.f0, len(window))
+	for i, f := range window {
 		fs[i] = math.Abs(f - m)
 	}
 	if !plainOrder(fs) {
 		return quantileOf(0.5, fs) // an infinite value is the median
 	}
-	return medianOf(fs)
+	return medianOf(s.keysOf(fs))
 }
 
-// medianOf is quantileOf(0.5, fs) for values with a plain order.
-func medianOf(fs []float64) float64 {
-	lower, upper, weight := rankOf(0.5, len(fs))
-	place(fs, lower)
+// medianOf is quantileOf(0.5, fs) for the keys of values with a plain order.
+func medianOf(keys []uint64) float64 {
+	lower, upper, weight := rankOf(0.5, len(keys))
 	if weight == 0 {
-		return fs[lower]
+		upper = lower
 	}
-	return between(fs[lower], slices.Min(fs[upper:]), weight)
+	a, b := pick(keys, lower, upper)
+	return between(a, b, weight)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 	"github.com/prometheus/prometheus/util/annotations"
@@ -54,12 +55,14 @@ func (s *testSeries) storageSeries() storage.Series {
 
 const testLookback = 60_000
 
-func newOracle(startTimes bool) *promql.Engine {
-	return promql.NewEngine(promql.EngineOpts{
+func newOracle(startTimes bool) *promql.Engine { return promql.NewEngine(oracleOptions(startTimes)) }
+
+func oracleOptions(startTimes bool) promql.EngineOpts {
+	return promql.EngineOpts{
 		MaxSamples: math.MaxInt, Timeout: time.Hour, LookbackDelta: testLookback * time.Millisecond,
 		EnableAtModifier: true, EnableNegativeOffset: true, UseStartTimestamps: startTimes,
 		Parser: parser.NewParser(parser.Options{EnableExperimentalFunctions: true}),
-	})
+	}
 }
 
 // call is a query of one function.
@@ -475,4 +478,34 @@ func TestBrokenHistograms(t *testing.T) {
 		}
 	}
 	require.NotZero(t, failed)
+}
+
+// TestNonCounterIsUpstreams asks for series of many names and types.
+func TestNonCounterIsUpstreams(t *testing.T) {
+	s := randomSeries(rand.New(rand.NewPCG(1, 1)), "counter", 600_000)
+	for _, name := range []string{"rate", "increase", "delta", "irate"} {
+		for _, metric := range []labels.Labels{
+			labels.FromStrings("__name__", "m"), labels.FromStrings("__name__", "m_total"), labels.FromStrings("__name__", "m_sum"),
+			labels.FromStrings("__name__", "m_bucket"), labels.FromStrings("__name__", "total"), labels.FromStrings("a", "b"),
+			labels.FromStrings("__name__", "m", "__type__", "counter"), labels.FromStrings("__name__", "m_total", "__type__", "gauge"),
+			labels.FromStrings("__name__", "m", "__type__", "histogram"),
+		} {
+			for _, typed := range []bool{false, true} {
+				opts := oracleOptions(false)
+				opts.EnableTypeAndUnitLabels = typed
+				series := &storage.SeriesEntry{Lset: metric, SampleIteratorFn: s.storageSeries().(*storage.SeriesEntry).SampleIteratorFn}
+				query := name + "(m[5m])"
+				q, err := promql.NewEngine(opts).NewInstantQuery(context.Background(), queryable{series}, nil, query, time.UnixMilli(300_000))
+				require.NoError(t, err)
+				res := q.Exec(context.Background())
+				require.NoError(t, res.Err)
+				var annos annotations.Annotations
+				if anno := NonCounter(&row.Env{TypeAndUnit: typed}, name, metric, posrange.PositionRange{Start: posrange.Pos(len(name) + 1), End: 0}); anno != nil {
+					annos.Add(anno)
+				}
+				require.Equal(t, annoStrings(res.Warnings, query), annoStrings(annos, query), "%s %s typed %v", name, metric, typed)
+				q.Close()
+			}
+		}
+	}
 }

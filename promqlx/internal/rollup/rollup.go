@@ -94,13 +94,16 @@ func (f *Func) Run(in *Input, out *row.Row) error {
 // Slow computes all windows one by one. It is what Run is compared with.
 func (f *Func) Slow(in *Input, out *row.Row) error {
 	in.err = nil
-	w := Window{Input: in, Arg: make([]float64, len(in.Args))}
+	s := in.scratch()
+	w := &s.window
+	*w = Window{Input: in, Arg: grow(&s.arg, len(in.Args))}
+	defer func() { *w = Window{} }()
 	for i := range in.Lo {
 		w.at(i)
 		if len(w.T)+len(w.HT) == 0 {
 			continue
 		}
-		v, h, ok := f.Window(&w)
+		v, h, ok := f.Window(w)
 		if in.err != nil {
 			return in.err
 		}

@@ -5,7 +5,10 @@ package rollup
 type Scratch struct {
 	f0, f1 []float64
 	n0     []int32
+	u0     []uint64
 	lanes  four
+	window Window
+	arg    []float64
 
 	i0, i1, i2, i3 []int64
 }

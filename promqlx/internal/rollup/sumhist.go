@@ -47,27 +47,29 @@ func (w *Window) sumHistograms() (float64, *histogram.FloatHistogram, bool) {
 }
 
 func (j *joined) sum(hs []*histogram.FloatHistogram) (*histogram.FloatHistogram, error) {
-	var (
-		sum        = hs[0].Copy()
-		c          *histogram.FloatHistogram
-		reconciled bool
-		err        error
-	)
+	sum, c, err := j.add(hs)
+	if err != nil || c == nil {
+		return sum, err
+	}
+	_, _, reconciled, err := sum.Add(c)
+	j.reconciled = j.reconciled || reconciled
+	return sum, err
+}
+
+// add returns the sum of the histograms and its compensation, nil if there is
+// but one.
+func (j *joined) add(hs []*histogram.FloatHistogram) (sum, c *histogram.FloatHistogram, err error) {
+	sum = hs[0].Copy()
 	j.see(sum)
 	for _, h := range hs[1:] {
+		var reconciled bool
 		j.see(h)
 		if c, _, reconciled, err = sum.KahanAdd(h, c); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		j.reconciled = j.reconciled || reconciled
 	}
-	if c != nil {
-		if sum, _, reconciled, err = sum.Add(c); err != nil {
-			return nil, err
-		}
-		j.reconciled = j.reconciled || reconciled
-	}
-	return sum, nil
+	return sum, c, nil
 }
 
 // avgHistograms is the part of funcAvgOverTime of Prometheus'
@@ -79,8 +81,42 @@ func (w *Window) avgHistograms() (float64, *histogram.FloatHistogram, bool) {
 }
 
 // avg is the sum over the count, or a mean that goes along once the sum
-// overflows.
+// overflows. Whether it did is seen in the whole sum: what is infinite stays so,
+// or is NaN later.
 func (j *joined) avg(hs []*histogram.FloatHistogram) (*histogram.FloatHistogram, error) {
+	var whole joined
+	sum, c, err := whole.add(hs)
+	if err != nil || !finiteHistogram(sum) || c != nil && !finiteHistogram(c) {
+		return j.carefulAvg(hs)
+	}
+	*j = whole
+	return sum, divide(sum, c, len(hs))
+}
+
+// finiteHistogram tells whether all numbers of a histogram are finite.
+func finiteHistogram(h *histogram.FloatHistogram) bool {
+	ok := finite(h.Count) && finite(h.Sum) && finite(h.ZeroCount)
+	for _, b := range h.PositiveBuckets {
+		ok = ok && finite(b)
+	}
+	for _, b := range h.NegativeBuckets {
+		ok = ok && finite(b)
+	}
+	return ok
+}
+
+// divide makes the sum, with its compensation if that is not nil, the mean of n.
+func divide(sum, c *histogram.FloatHistogram, n int) error {
+	sum.Div(float64(n))
+	if c == nil {
+		return nil
+	}
+	_, _, _, err := sum.Add(c.Div(float64(n)))
+	return err
+}
+
+// carefulAvg is avg with a look after each histogram.
+func (j *joined) carefulAvg(hs []*histogram.FloatHistogram) (*histogram.FloatHistogram, error) {
 	sum := hs[0].Copy()
 	var c *histogram.FloatHistogram
 	j.see(sum)
@@ -101,14 +137,7 @@ func (j *joined) avg(hs []*histogram.FloatHistogram) (*histogram.FloatHistogram,
 		}
 		sum, c = next, nextC
 	}
-	n := float64(len(hs))
-	sum.Div(n)
-	if c != nil {
-		if _, _, _, err := sum.Add(c.Div(n)); err != nil {
-			return nil, err
-		}
-	}
-	return sum, nil
+	return sum, divide(sum, c, len(hs))
 }
 
 // runningMean takes the mean on from the sum of the first n histograms.
