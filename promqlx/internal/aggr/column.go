@@ -30,6 +30,16 @@ func (c *column[T]) at(g int) []T {
 	return c.chunks[k][at : at+c.width : at+c.width]
 }
 
+// peek returns the values of group g, nil if they are all zero and take no
+// memory.
+func (c *column[T]) peek(g int) []T {
+	k, at := g>>c.shift, (g&(1<<c.shift-1))*c.width
+	if k >= len(c.chunks) || at+c.width > len(c.chunks[k]) {
+		return nil
+	}
+	return c.chunks[k][at : at+c.width]
+}
+
 // grow makes chunk k at least size values long. The first chunk doubles, so
 // that few groups take little; others are made whole.
 func (c *column[T]) grow(k, size int) {

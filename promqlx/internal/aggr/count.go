@@ -62,9 +62,11 @@ func (a *counts) Merge(part Mergeable, to []int) {
 			continue
 		}
 		a.whole.at(g)[0] += p.whole.at(i)[0]
-		count := a.count.at(g)
-		for s, n := range p.count.at(i) {
-			count[s] += n
+		if part := p.count.peek(i); part != nil {
+			count := a.count.at(g)
+			for s, n := range part {
+				count[s] += n
+			}
 		}
 	}
 }
@@ -77,9 +79,12 @@ func (a *counts) Finish(groups []labels.Labels, emit func(*row.Row) error) error
 	for g, ls := range groups {
 		out.Has = a.has.at(g)
 		if !a.group {
-			whole, count := a.whole.at(g)[0], a.count.at(g)
+			whole := float64(a.whole.at(g)[0])
 			for i := range out.F {
-				out.F[i] = float64(whole + count[i])
+				out.F[i] = whole
+			}
+			for i, n := range a.count.peek(g) {
+				out.F[i] += float64(n)
 			}
 		}
 		if err := a.emitGroup(g, ls, &out, emit); err != nil {

@@ -20,7 +20,7 @@ type Grouper struct {
 	byKey   []int // number of the group plus 1, by Row.Key
 	keyed   func(key int) labels.Labels
 	groups  []labels.Labels
-	lb      *labels.Builder
+	lb      labels.ScratchBuilder
 	buf     []byte
 	held    int64
 }
@@ -92,17 +92,22 @@ func (gr *Grouper) add(ls labels.Labels) {
 	gr.held += int64(ls.ByteSize()) + 16
 }
 
+// labelsOf returns the labels of the group of ls.
 func (gr *Grouper) labelsOf(ls labels.Labels) labels.Labels {
-	if gr.lb == nil {
-		gr.lb = labels.NewBuilder(ls)
+	gr.lb.Reset()
+	if !gr.without {
+		for i, name := range gr.names {
+			if v := ls.Get(name); v != "" && (i == 0 || name != gr.names[i-1]) {
+				gr.lb.Add(name, v)
+			}
+		}
+		return gr.lb.Labels()
 	}
-	gr.lb.Reset(ls)
-	if gr.without {
-		gr.lb.Del(gr.names...)
-		schema.Metadata{}.SetToLabels(gr.lb) // deletes them
-	} else {
-		gr.lb.Keep(gr.names...)
-	}
+	ls.Range(func(l labels.Label) {
+		if _, gone := slices.BinarySearch(gr.names, l.Name); !gone && !schema.IsMetadataLabel(l.Name) {
+			gr.lb.Add(l.Name, l.Value)
+		}
+	})
 	return gr.lb.Labels()
 }
 

@@ -177,6 +177,9 @@ func randomRows(rng *rand.Rand, n int, o rowtest.Options) []*row.Row {
 		r := row.New(o.Steps)
 		r.Labels = labels.FromStrings("__name__", fmt.Sprintf("m%d", rng.IntN(3)), "a", fmt.Sprint(rng.IntN(2)),
 			"b", fmt.Sprint(rng.IntN(3)), "d", fmt.Sprint(rng.IntN(2)), "i", fmt.Sprint(i))
+		if rng.IntN(8) == 0 {
+			r.Labels = labels.NewBuilder(r.Labels).Set("__type__", "counter").Set("__unit__", "s").Labels()
+		}
 		rowtest.Fill(rng, r, o)
 		rows[i] = r
 	}
@@ -224,7 +227,7 @@ func TestAgainstPrometheus(t *testing.T) {
 		}
 		rows = append(rows, paramRow(steps, func(int) float64 { return ks[rng.IntN(len(ks))] }))
 		for _, op := range operators {
-			for _, by := range []string{"", "by (a)", "by (a, b)", "by (__name__)", "without (b, i)", "without (a)"} {
+			for _, by := range []string{"", "by (a)", "by (a, b)", "by (__name__, __type__, __type__)", "without (b, i)", "without (a)"} {
 				query := queryOf(op, by, `{__name__=~"m.*"}`)
 				env := &row.Env{Grid: gridOf(steps)}
 				got := ours(specOf(t, p, query, rows, steps), rows, env, query)

@@ -117,7 +117,11 @@ func countSteps(count []uint32, has row.Bits) {
 
 // counted returns how many samples a step of an avg has.
 func (a *sums) counted(g, i int) float64 {
-	return float64(a.whole.at(g)[0] + a.count.at(g)[i])
+	n := a.whole.at(g)[0]
+	if count := a.count.peek(g); count != nil {
+		n += count[i]
+	}
+	return float64(n)
 }
 
 // addCompensated adds x to the sums v with the compensations c, all of one
@@ -201,13 +205,16 @@ func (a *sums) total(g int, v []float64) {
 		}
 		return
 	}
-	whole, count, inc := a.whole.at(g)[0], a.count.at(g), a.inc[g]
+	whole, count, inc := a.whole.at(g)[0], a.count.peek(g), a.inc[g]
 	for i := range v {
 		if inc != nil && inc.Get(i) {
 			v[i] += c[i]
 			continue
 		}
-		n := float64(whole + count[i])
+		n := float64(whole)
+		if count != nil {
+			n += float64(count[i])
+		}
 		v[i] = float64(v[i]/n) + float64(c[i]/n)
 	}
 }

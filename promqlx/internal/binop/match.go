@@ -67,13 +67,19 @@ type labeler struct {
 	m        *parser.VectorMatching
 	dropName bool
 	lb       *labels.Builder
+	// names are what one-to-one matching on labels keeps.
+	names   []string
+	scratch labels.ScratchBuilder
 }
 
 func (j *Join) newLabeler() *labeler {
-	return &labeler{
+	l := &labeler{
 		m: j.Matching, dropName: dropsName(j.Op) || j.Bool && !j.Env.DelayedNames,
-		lb: labels.NewBuilder(labels.EmptyLabels()),
+		lb: labels.NewBuilder(labels.EmptyLabels()), names: slices.Clone(j.Matching.MatchingLabels),
 	}
+	slices.Sort(l.names)
+	l.names = slices.Compact(l.names)
+	return l
 }
 
 // of returns the labels of what many and one give.
@@ -85,15 +91,14 @@ func (l *labeler) of(many, one labels.Labels) labels.Labels {
 		}
 		return many
 	}
+	if oneToOne && l.m.On { // one-to-one matching includes no labels
+		return l.kept(many)
+	}
 	l.lb.Reset(many)
 	if l.dropName {
 		schema.Metadata{}.SetToLabels(l.lb) // deletes them
 	}
-	switch {
-	case !oneToOne:
-	case l.m.On:
-		l.lb.Keep(l.m.MatchingLabels...)
-	default:
+	if oneToOne {
 		l.lb.Del(l.m.MatchingLabels...)
 	}
 	for _, name := range l.m.Include {
@@ -104,4 +109,15 @@ func (l *labeler) of(many, one labels.Labels) labels.Labels {
 		}
 	}
 	return l.lb.Labels()
+}
+
+// kept returns the labels that are matched on.
+func (l *labeler) kept(ls labels.Labels) labels.Labels {
+	l.scratch.Reset()
+	for _, name := range l.names {
+		if v := ls.Get(name); v != "" && !(l.dropName && schema.IsMetadataLabel(name)) {
+			l.scratch.Add(name, v)
+		}
+	}
+	return l.scratch.Labels()
 }

@@ -118,6 +118,9 @@ func side(rng *rand.Rand, name string, n int, o rowtest.Options) []*row.Row {
 	for range n {
 		ls := labels.FromStrings("__name__", fmt.Sprint(name, rng.IntN(metrics)), "a", fmt.Sprint(rng.IntN(widths[0])),
 			"b", fmt.Sprint(rng.IntN(widths[1])), "c", fmt.Sprint(rng.IntN(widths[2])))
+		if rng.IntN(8) == 0 {
+			ls = labels.NewBuilder(ls).Set("__type__", "counter").Set("__unit__", "s").Labels()
+		}
 		if seen[ls.String()] {
 			continue
 		}
