@@ -3,19 +3,21 @@ package tsdb
 // Column returns the values of one label over the series of the View as small
 // numbers, for grouping without strings. Damage is told as by Labels.
 func (v *View) Column(name string) Column {
-	if v.alone != nil {
-		return v.alone.column(name)
+	numbers := make([][]uint32, len(v.places))
+	for p, of := range v.places {
+		numbers[p] = make([]uint32, of.count())
 	}
-	c := newColumn(v.Len())
-	seen := map[string]uint32{"": 0}
-	for i := range v.series {
-		value := v.series[i].lset.Get(name)
-		ord, ok := seen[value]
-		if !ok {
-			ord = c.add(value)
-			seen[value] = ord
-		}
-		c.ordinals[i] = ord
+	texts, err := valueNumbers(v.places, name, numbers)
+	switch {
+	case err != nil || len(v.places) == 0:
+		return Column{ordinals: make([]uint32, v.Len()), values: []string{""}}
+	case v.joined == nil:
+		return Column{ordinals: numbers[0], values: append([]string{""}, texts...)}
+	}
+	c := Column{ordinals: make([]uint32, v.Len()), values: append([]string{""}, texts...)}
+	for i := range c.ordinals {
+		ref := v.joined.of(i)[0]
+		c.ordinals[i] = numbers[ref.place][ref.k]
 	}
 	return c
 }
@@ -29,17 +31,9 @@ type Column struct {
 // Ordinal returns the number of the value that series i has, 0 if it has none.
 func (c Column) Ordinal(i int) uint32 { return c.ordinals[i] }
 
-// Value returns the value with a number below Len.
+// Value returns the value with a number below Len. There may be some that no series
+// has.
 func (c Column) Value(ordinal uint32) string { return c.values[ordinal] }
 
 // Len returns one more than the highest number.
 func (c Column) Len() int { return len(c.values) }
-
-func newColumn(series int) Column {
-	return Column{ordinals: make([]uint32, series), values: []string{""}}
-}
-
-func (c *Column) add(value string) uint32 {
-	c.values = append(c.values, value)
-	return uint32(len(c.values) - 1)
-}

@@ -58,16 +58,13 @@ func (v *View) Damage() error {
 			}
 		}
 	}
-	if v.alone != nil {
-		for _, ord := range v.alone.ords {
-			note(v.alone.part.part.Damage(ord, v.mint, v.maxt))
+	for i := range v.Len() {
+		if v.joined == nil {
+			note(v.places[0].damage(i, v.mint, v.maxt))
+			continue
 		}
-	}
-	for i := range v.series {
-		for _, src := range v.series[i].sources {
-			if p, ok := src.(partSource); ok {
-				note(p.part.part.Damage(p.ord, v.mint, v.maxt))
-			}
+		for _, ref := range v.joined.of(i) {
+			note(v.places[ref.place].damage(int(ref.k), v.mint, v.maxt))
 		}
 	}
 	return errors.Join(errs...)

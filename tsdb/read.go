@@ -48,34 +48,18 @@ func (v *View) damaged(err error) error {
 // appendFloats appends the floats of a series, a run for each place; ok is false
 // if there are histograms too.
 func (v *View) appendFloats(i int, mint, maxt int64, into *block.Floats) (ok bool, err error) {
-	if v.alone != nil {
-		if err := v.alone.failure(); err != nil {
-			return false, err
-		}
-		return partSource{part: v.alone.part, ord: v.alone.ords[i]}.appendFloats(mint, maxt, into)
+	if err := v.Err(); err != nil {
+		return false, err
 	}
-	for _, src := range v.series[i].sources {
-		if ok, err := src.appendFloats(mint, maxt, into); !ok || err != nil {
+	if v.joined == nil {
+		return v.places[0].appendFloats(i, mint, maxt, into)
+	}
+	for _, ref := range v.joined.of(i) {
+		if ok, err := v.places[ref.place].appendFloats(int(ref.k), mint, maxt, into); !ok || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
-}
-
-func (s partSource) appendFloats(mint, maxt int64, into *block.Floats) (ok bool, err error) {
-	from := len(into.T)
-	ok, err = s.part.part.AppendFloats(s.ord, mint, maxt, !s.part.strict, into)
-	if s.part.hidden != nil && ok && err == nil {
-		into.HideIn(from, s.part.hidden[s.ord])
-	}
-	return ok, err
-}
-
-func (s *headSource) appendFloats(mint, maxt int64, into *block.Floats) (ok bool, err error) {
-	from := len(into.T)
-	ok = s.held.AppendFloats(mint, maxt, into)
-	into.HideIn(from, s.hidden)
-	return ok, nil
 }
 
 // Last returns the last sample of series i inside [mint, maxt], which is limited
@@ -117,14 +101,14 @@ func (v *View) Last(i int, mint, maxt int64) (t int64, f float64, h *histogram.F
 
 // lastFloat is Last where plain: no place has a histogram.
 func (v *View) lastFloat(i int, mint, maxt int64) (last block.Sample, ok, plain bool, err error) {
-	if v.alone != nil {
-		if err := v.alone.failure(); err != nil {
-			return last, false, false, err
-		}
-		return partSource{part: v.alone.part, ord: v.alone.ords[i]}.lastFloat(mint, maxt)
+	if err := v.Err(); err != nil {
+		return last, false, false, err
 	}
-	for _, src := range v.series[i].sources {
-		s, found, plain, err := src.lastFloat(mint, maxt)
+	if v.joined == nil {
+		return v.places[0].lastFloat(i, mint, maxt)
+	}
+	for _, ref := range v.joined.of(i) {
+		s, found, plain, err := v.places[ref.place].lastFloat(int(ref.k), mint, maxt)
 		if !plain || err != nil {
 			return block.Sample{}, false, false, err
 		}
@@ -133,19 +117,4 @@ func (v *View) lastFloat(i int, mint, maxt int64) (last block.Sample, ok, plain 
 		}
 	}
 	return last, ok, true, nil
-}
-
-func (s partSource) lastFloat(mint, maxt int64) (last block.Sample, found, plain bool, err error) {
-	if s.part.hidden != nil && len(s.part.hidden[s.ord]) > 0 {
-		return last, false, false, nil
-	}
-	return s.part.part.LastFloat(s.ord, mint, maxt, !s.part.strict)
-}
-
-func (s *headSource) lastFloat(mint, maxt int64) (last block.Sample, found, plain bool, err error) {
-	if len(s.hidden) > 0 {
-		return last, false, false, nil
-	}
-	last, found, plain = s.held.LastFloat(mint, maxt)
-	return last, found, plain, nil
 }

@@ -107,3 +107,38 @@ func BenchmarkRead(b *testing.B) {
 		require.NoError(b, db.Close())
 	}
 }
+
+// BenchmarkSelect opens views, asks them for a column and reads a minute of each
+// series.
+func BenchmarkSelect(b *testing.B) {
+	for _, series := range []int{1000, 100_000} {
+		for _, state := range readBenches {
+			db := benchStore(b, series, 30, state.flushes, state.head)
+			for _, what := range []string{"select", "column", "read"} {
+				b.Run(fmt.Sprint(series, "/", state.name, "/", what), func(b *testing.B) {
+					b.ReportAllocs()
+					var into tsdb.Samples
+					cpu := cpuTime()
+					for b.Loop() {
+						v, err := db.Select(context.Background(), t0, t0+day)
+						if err != nil || v.Len() != series {
+							b.Fatal(v.Len(), err)
+						}
+						if what != "select" && v.Column("hostname").Len() != series/10+1 {
+							b.Fatal("hosts")
+						}
+						for i := range v.Len() {
+							if what == "read" && (v.Read(i, t0, t0+day, &into) != nil || into.Len() != 30) {
+								b.Fatal(into.Len())
+							}
+							into.Reset()
+						}
+						v.Close()
+					}
+					b.ReportMetric(float64((cpuTime()-cpu).Nanoseconds())/float64(b.N)/float64(series), "cpu-ns/series")
+				})
+			}
+			require.NoError(b, db.Close())
+		}
+	}
+}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
-	"github.com/varvedb/varve/tsdb/internal/head"
 )
 
 // View is what Select found: series in label order, with what they held at that
@@ -20,59 +19,9 @@ type View struct {
 	db         *DB
 	state      *state
 	mint, maxt int64
-	series     []viewSeries
-	alone      *partSeries // all series, instead of series, if one part has them
+	places     []place // that have series, the older writes first
+	joined     *joined // nil if there is one place: its series are those of the View
 	close      sync.Once
-}
-
-// viewSeries is one series and the places that hold samples of it, the older
-// writes first.
-type viewSeries struct {
-	lset    labels.Labels
-	sources []source
-	inRange bool // one of them has samples in the range of the View, not just before
-}
-
-// source makes cursors over one place's samples of a series; deletes applied.
-type source interface {
-	// lazy ones have spans that are not loaded where that is possible.
-	cursors(mint, maxt int64, lazy bool) []block.Cursor
-	// appendFloats appends the floats, a run for each cursor; ok is false if there
-	// are histograms too.
-	appendFloats(mint, maxt int64, into *block.Floats) (ok bool, err error)
-	// lastFloat returns the last of those; plain is false if there may be others.
-	lastFloat(mint, maxt int64) (last block.Sample, found, plain bool, err error)
-}
-
-type partSource struct {
-	part *partView
-	ord  uint32
-}
-
-func (s partSource) cursors(mint, maxt int64, lazy bool) []block.Cursor {
-	read := s.part.part.CursorOfRest
-	switch {
-	case s.part.strict && lazy:
-		read = s.part.part.Spans
-	case s.part.strict:
-		read = s.part.part.Cursor
-	case lazy:
-		read = s.part.part.SpansOfRest
-	}
-	return []block.Cursor{block.Hide(read(s.ord, mint, maxt), s.part.hidden[s.ord])}
-}
-
-type headSource struct {
-	held   *head.Held
-	hidden []block.Interval
-}
-
-func (s *headSource) cursors(mint, maxt int64, _ bool) []block.Cursor {
-	cs := s.held.Cursors(mint, maxt)
-	for i := range cs {
-		cs[i] = block.Clip(block.Hide(cs[i], s.hidden), mint, maxt)
-	}
-	return cs
 }
 
 // Select finds the series that all matchers match and that may have samples
@@ -96,7 +45,6 @@ func (v *View) find(ctx context.Context, db *DB, ms []*labels.Matcher) error {
 	if v.mint > v.maxt {
 		return nil
 	}
-	var found []*partSeries
 	early := v.mint - hintLookback
 	for i := range v.state.parts {
 		if err := ctx.Err(); err != nil {
@@ -108,29 +56,24 @@ func (v *View) find(ctx context.Context, db *DB, ms []*labels.Matcher) error {
 			return err
 		}
 		if len(ords) > 0 {
-			found = append(found, &partSeries{part: p, ords: ords})
+			v.places = append(v.places, &partSeries{part: p, ords: ords})
 		}
 	}
-	inHead, err := v.state.findHead(db.head, early, v.mint, v.maxt, ms)
+	inHead, err := v.state.findHead(db.head, early, v.maxt, ms)
 	if err != nil {
 		return err
 	}
-	if len(found) == 1 && len(inHead) == 0 {
-		v.alone = found[0]
-		v.alone.keep(v.mint, v.maxt)
-		return ctx.Err()
+	if inHead.count() > 0 {
+		v.places = append(v.places, inHead)
 	}
-	lists := [][]viewSeries{}
-	for _, f := range found {
-		list, err := f.list(v.mint, v.maxt)
-		if err != nil {
-			return err
-		}
-		lists = append(lists, list)
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	lists = append(lists, inHead)
-	v.series = slices.DeleteFunc(joinSeries(lists), func(s viewSeries) bool { return !s.inRange })
-	return ctx.Err()
+	if len(v.places) == 1 && inHead.count() == 0 {
+		v.places[0].(*partSeries).keep(v.mint, v.maxt)
+		return nil
+	}
+	return v.join(inHead)
 }
 
 // ordinals returns the series of a part that match and have samples inside the
@@ -166,119 +109,36 @@ func (p *partView) shows(ord uint32, mint, maxt int64) bool {
 	return lo <= maxt && hi >= mint && !covers(p.hidden[ord], max(lo, mint), min(hi, maxt))
 }
 
-func (s *state) findHead(h *head.Head, early, mint, maxt int64, ms []*labels.Matcher) ([]viewSeries, error) {
-	found, err := h.Select(s.generations(), early, maxt, ms)
-	if err != nil {
-		return nil, err
-	}
-	total := 0
-	for i := range found {
-		total += len(found[i].Held)
-	}
-	out := make([]viewSeries, 0, len(found))
-	inHead, sources := make([]headSource, 0, total), make([]source, 0, total)
-	for i := range found {
-		f := &found[i]
-		vs := viewSeries{lset: f.Labels}
-		from := len(sources)
-		for k := range f.Held {
-			held := &f.Held[k]
-			hidden := s.liveGen(held.Generation).hiddenOf(vs.lset, s.tombstones)
-			shows := func(from int64) bool {
-				return held.MaxT >= from && !covers(hidden, max(from, held.MinT), min(maxt, held.MaxT))
-			}
-			if shows(early) {
-				inHead = append(inHead, headSource{held: held, hidden: hidden})
-				sources = append(sources, &inHead[len(inHead)-1])
-				vs.inRange = vs.inRange || shows(mint)
-			}
-		}
-		if vs.sources = sources[from:len(sources):len(sources)]; len(vs.sources) > 0 {
-			out = append(out, vs)
-		}
-	}
-	return out, nil
-}
-
-func (s *state) generations() []*head.Generation {
-	out := make([]*head.Generation, len(s.gens))
-	for i, g := range s.gens {
-		out[i] = g.gen
-	}
-	return out
-}
-
-func (s *state) liveGen(g *head.Generation) *liveGen {
-	for _, x := range s.gens {
-		if x.gen == g {
-			return x
-		}
-	}
-	return nil
-}
-
-// joinSeries merges lists in label order; sources of equal label sets keep the
-// order of the lists.
-func joinSeries(lists [][]viewSeries) []viewSeries {
-	lists = slices.DeleteFunc(lists, func(l []viewSeries) bool { return len(l) == 0 })
-	for len(lists) > 1 {
-		var next [][]viewSeries
-		for i := 0; i < len(lists); i += 2 {
-			if i+1 == len(lists) {
-				next = append(next, lists[i])
-				break
-			}
-			next = append(next, joinTwo(lists[i], lists[i+1]))
-		}
-		lists = next
-	}
-	if len(lists) == 0 {
-		return nil
-	}
-	return lists[0]
-}
-
-func joinTwo(a, b []viewSeries) []viewSeries {
-	out := make([]viewSeries, 0, max(len(a), len(b)))
-	for len(a) > 0 && len(b) > 0 {
-		switch c := labels.Compare(a[0].lset, b[0].lset); {
-		case c < 0:
-			out, a = append(out, a[0]), a[1:]
-		case c > 0:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			a[0].sources = append(a[0].sources, b[0].sources...)
-			a[0].inRange = a[0].inRange || b[0].inRange
-			out, a, b = append(out, a[0]), a[1:], b[1:]
-		}
-	}
-	return append(append(out, a...), b...)
-}
-
 // Len returns the number of series.
 func (v *View) Len() int {
-	if v.alone != nil {
-		return len(v.alone.ords)
+	switch {
+	case v.joined != nil:
+		return v.joined.count()
+	case len(v.places) == 0:
+		return 0
 	}
-	return len(v.series)
+	return v.places[0].count()
 }
 
-// Labels returns the label set of series i, which owns its strings. It may come
-// out of an index on disk only now: if that turns out to be damaged, the set is
-// empty, and Err and every Cursor of the View made from then on tell.
+// Labels returns the label set of series i, made anew; it owns its strings. It may
+// come out of an index on disk: if that turns out to be damaged, the set is empty,
+// and Err and every Cursor of the View made from then on tell.
 func (v *View) Labels(i int) labels.Labels {
-	if v.alone != nil {
-		return v.alone.labels(i)
+	if v.joined == nil {
+		return v.places[0].labels(i)
 	}
-	return v.series[i].lset
+	ref := v.joined.of(i)[0]
+	return v.places[ref.place].labels(int(ref.k))
 }
 
 // Err returns the damage that Labels or Column met, nil if there was none.
 func (v *View) Err() error {
-	if v.alone == nil {
-		return nil
+	for _, p := range v.places {
+		if err := p.failure(); err != nil {
+			return err
+		}
 	}
-	return v.alone.failure()
+	return nil
 }
 
 // Cursor returns a new cursor over the samples of series i inside [mint, maxt],
@@ -303,24 +163,24 @@ func (v *View) Spans(i int, mint, maxt int64) *Cursor { return v.cursor(i, mint,
 
 func (v *View) cursor(i int, mint, maxt int64, lazy bool) *Cursor {
 	mint, maxt = max(mint, v.mint), min(maxt, v.maxt)
-	s, err := v.at(i)
-	if err != nil {
+	if err := v.Err(); err != nil {
 		return &Cursor{db: v.db, c: failed{err}}
 	}
-	return &Cursor{db: v.db, c: block.ResolveHints(s.cursor(mint, maxt, lazy), func() block.Cursor {
-		return s.cursor(mint-hintLookback, mint-1, false)
+	return &Cursor{db: v.db, c: block.ResolveHints(v.merged(i, mint, maxt, lazy), func() block.Cursor {
+		return v.merged(i, mint-hintLookback, mint-1, false)
 	})}
 }
 
-// at returns series i; of a View of one part without its labels.
-func (v *View) at(i int) (*viewSeries, error) {
-	if v.alone == nil {
-		return &v.series[i], nil
+// merged is Cursor without hints resolved.
+func (v *View) merged(i int, mint, maxt int64, lazy bool) block.Cursor {
+	if v.joined == nil {
+		return block.Merge(v.places[0].cursors(i, mint, maxt, lazy))
 	}
-	if err := v.alone.failure(); err != nil {
-		return nil, err
+	var cs []block.Cursor
+	for _, ref := range v.joined.of(i) {
+		cs = append(cs, v.places[ref.place].cursors(int(ref.k), mint, maxt, lazy)...)
 	}
-	return &viewSeries{sources: []source{partSource{part: v.alone.part, ord: v.alone.ords[i]}}}, nil
+	return block.Merge(cs)
 }
 
 // failed is a cursor that has nothing but its error.
@@ -333,14 +193,6 @@ func (c failed) Err() error        { return c.err }
 // hintLookback is how far back the sample before a cursor's first is looked for,
 // in milliseconds: what a scrape interval may be.
 const hintLookback = 60 * 60 * 1000
-
-func (s *viewSeries) cursor(mint, maxt int64, lazy bool) block.Cursor {
-	var cs []block.Cursor
-	for _, src := range s.sources {
-		cs = append(cs, src.cursors(mint, maxt, lazy)...)
-	}
-	return block.Merge(cs)
-}
 
 // Close lets go of what the View holds. It may be called more than once.
 func (v *View) Close() {

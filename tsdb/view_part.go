@@ -7,12 +7,13 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/varvedb/varve/tsdb/internal/bitmap"
+	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index"
+	"github.com/varvedb/varve/tsdb/internal/part"
 )
 
-// partSeries is what a Select found in one part, by ordinal: which is label
-// order. If no other part and not the head has more, a View is made of it as it
-// is, and labels are made when they are asked for.
+// partSeries is what a Select found in one part, by ordinal: which is label order.
 type partSeries struct {
 	part   *partView
 	ords   []uint32
@@ -25,24 +26,41 @@ func (s *partSeries) keep(mint, maxt int64) {
 	s.ords = slices.DeleteFunc(s.ords, func(ord uint32) bool { return !s.part.shows(ord, mint, maxt) })
 }
 
-// list returns the series with their labels, and which of them have samples
-// inside the range.
-func (s *partSeries) list(mint, maxt int64) ([]viewSeries, error) {
-	index, err := s.part.part.Index()
-	if err != nil {
-		return nil, err
+func (s *partSeries) count() int { return len(s.ords) }
+
+func (s *partSeries) shows(k int, mint, maxt int64) bool { return s.part.shows(s.ords[k], mint, maxt) }
+
+func (s *partSeries) cursors(k int, mint, maxt int64, lazy bool) []block.Cursor {
+	read := s.part.part.CursorOfRest
+	switch {
+	case s.part.strict && lazy:
+		read = s.part.part.Spans
+	case s.part.strict:
+		read = s.part.part.Cursor
+	case lazy:
+		read = s.part.part.SpansOfRest
 	}
-	out, sources := make([]viewSeries, len(s.ords)), make([]source, len(s.ords))
-	maker := index.Materializer()
-	for i, ord := range s.ords {
-		if out[i].lset, err = maker.Labels(ord); err != nil {
-			return nil, err
-		}
-		sources[i] = partSource{part: s.part, ord: ord}
-		out[i].sources = sources[i : i+1 : i+1]
-		out[i].inRange = s.part.shows(ord, mint, maxt)
+	return []block.Cursor{block.Hide(read(s.ords[k], mint, maxt), s.part.hidden[s.ords[k]])}
+}
+
+func (s *partSeries) appendFloats(k int, mint, maxt int64, into *block.Floats) (ok bool, err error) {
+	from := len(into.T)
+	ok, err = s.part.part.AppendFloats(s.ords[k], mint, maxt, !s.part.strict, into)
+	if s.part.hidden != nil && ok && err == nil {
+		into.HideIn(from, s.part.hidden[s.ords[k]])
 	}
-	return out, nil
+	return ok, err
+}
+
+func (s *partSeries) lastFloat(k int, mint, maxt int64) (last block.Sample, found, plain bool, err error) {
+	if s.part.hidden != nil && len(s.part.hidden[s.ords[k]]) > 0 {
+		return last, false, false, nil
+	}
+	return s.part.part.LastFloat(s.ords[k], mint, maxt, !s.part.strict)
+}
+
+func (s *partSeries) damage(k int, mint, maxt int64) []part.Damage {
+	return s.part.part.Damage(s.ords[k], mint, maxt)
 }
 
 // failure returns the first damage that was met.
@@ -74,30 +92,31 @@ func (s *partSeries) labels(i int) labels.Labels {
 	return lset
 }
 
-// column numbers the values as they come: those of the index count all that the
-// label ever had in the part.
-func (s *partSeries) column(name string) Column {
-	c := newColumn(len(s.ords))
+func (s *partSeries) labelNames() (out []string, err error) {
 	index, err := s.part.part.Index()
-	if err == nil {
-		err = index.Guard(func() error {
-			from := index.Column(name)
-			from.Fill(c.ordinals, s.ords)
-			seen := map[uint32]uint32{0: 0}
-			for i, value := range c.ordinals {
-				ord, ok := seen[value]
-				if !ok {
-					ord = c.add(from.Value(value))
-					seen[value] = ord
-				}
-				c.ordinals[i] = ord
-			}
-			return nil
-		})
+	if err != nil {
+		return nil, err
 	}
+	err = index.Guard(func() error {
+		out = index.LabelNames(bitmap.FromSorted(s.ords))
+		return nil
+	})
+	return out, err
+}
+
+func (s *partSeries) column(name string, dst []uint32, use func(value func(uint32) string)) error {
+	index, err := s.part.part.Index()
+	if err != nil {
+		return err
+	}
+	err = index.Guard(func() error {
+		c := index.Column(name)
+		c.Fill(dst, s.ords)
+		use(c.Value)
+		return nil
+	})
 	if err != nil {
 		s.fail(err)
-		return newColumn(len(s.ords))
 	}
-	return c
+	return err
 }

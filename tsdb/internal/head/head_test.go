@@ -51,11 +51,55 @@ func labelsNow(h *Head, ref Ref) labels.Labels {
 	return h.Labels(ref, &b)
 }
 
-func selected(t *testing.T, h *Head, gens []*Generation, mint, maxt int64, ms ...*labels.Matcher) []Selected {
+// series is one that Select found.
+type series struct {
+	Labels labels.Labels
+	Held   []Held
+}
+
+// selected returns what Select finds, in label order.
+func selected(t *testing.T, h *Head, gens []*Generation, mint, maxt int64, ms ...*labels.Matcher) []series {
 	t.Helper()
-	sel, err := h.Select(gens, mint, maxt, ms)
+	found, err := h.Select(gens, mint, maxt, ms)
 	require.NoError(t, err)
-	return sel
+	requireColumns(t, found)
+	var out []series
+	for i := range found.Len() {
+		out = append(out, series{found.Labels(i), found.Held(i)})
+	}
+	order := make([]uint32, len(out))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return labels.Compare(out[a].Labels, out[b].Labels) })
+	slices.SortFunc(out, func(a, b series) int { return labels.Compare(a.Labels, b.Labels) })
+	found.Reorder(order)
+	for i := range out {
+		require.Equal(t, out[i], series{found.Labels(i), found.Held(i)})
+	}
+	requireColumns(t, found)
+	return out
+}
+
+// requireColumns holds columns to labels.
+func requireColumns(t *testing.T, f *Found) {
+	t.Helper()
+	got := make([]map[string]string, f.Len())
+	for i := range got {
+		got[i] = map[string]string{}
+	}
+	for _, name := range f.LabelNames() {
+		values := make([]uint32, f.Len())
+		c := f.Column(name, values)
+		for i, v := range values {
+			if v != 0 {
+				got[i][name] = c.Value(v)
+			}
+		}
+	}
+	for i := range got {
+		require.Equal(t, f.Labels(i).Map(), got[i])
+	}
 }
 
 func remove(t *testing.T, h *Head, mint, maxt int64, ms ...*labels.Matcher) {
@@ -64,7 +108,7 @@ func remove(t *testing.T, h *Head, mint, maxt int64, ms ...*labels.Matcher) {
 	require.NoError(t, err)
 }
 
-func read(t *testing.T, sel Selected) map[int64]float64 {
+func read(t *testing.T, sel series) map[int64]float64 {
 	t.Helper()
 	var cs []block.Cursor
 	for i := range sel.Held {
@@ -139,7 +183,7 @@ func TestHeadEqualsModel(t *testing.T) {
 		}
 		got := map[key]float64{}
 		sel := selected(t, h, gens, 0, 1000, eq("__name__", "m"))
-		require.True(t, slices.IsSortedFunc(sel, func(a, b Selected) int { return labels.Compare(a.Labels, b.Labels) }))
+		require.True(t, slices.IsSortedFunc(sel, func(a, b series) int { return labels.Compare(a.Labels, b.Labels) }))
 		for _, s := range sel {
 			var i int
 			fmt.Sscan(s.Labels.Get("i"), &i)

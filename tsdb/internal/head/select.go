@@ -1,7 +1,7 @@
 package head
 
 import (
-	"slices"
+	"sync"
 
 	"github.com/prometheus/prometheus/model/exemplar"
 	"github.com/prometheus/prometheus/model/labels"
@@ -38,14 +38,19 @@ func (m *matched) each(fn func(ordinal uint32, ref Ref)) {
 	}
 }
 
-// Selected is one series as Select found it, with its samples of the asked
-// generations.
-type Selected struct {
-	Labels labels.Labels
-	Held   []Held // oldest generation first
+// Found are series as Select found them, with their samples. It may be read by many
+// goroutines.
+type Found struct {
+	catalog  *catalog
+	view     *index.View
+	ordinals []uint32
+	held     []Held
+	ends     []uint32  // by series, in held
+	order    []uint32  // which of these is in what place, nil: as they were found
+	builders sync.Pool // of *labels.ScratchBuilder
 }
 
-// Held is what one generation holds of a selected series.
+// Held is what one generation holds of a series.
 type Held struct {
 	Generation *Generation
 	MinT, MaxT int64
@@ -57,45 +62,104 @@ type Held struct {
 // be read until the generation is dropped.
 func (h *Held) Cursors(mint, maxt int64) []block.Cursor { return h.snapshot.cursors(mint, maxt) }
 
-// Select returns, in label order, the series that all matchers match and that
-// have samples inside [mint, maxt] in one of the generations, as of now: what
-// is applied later is not seen. The generations come oldest first and are not
-// dropped meanwhile.
-func (h *Head) Select(gens []*Generation, mint, maxt int64, ms []*labels.Matcher) ([]Selected, error) {
+// Select returns the series that all matchers match and that have samples inside
+// [mint, maxt] in one of the generations, as of now: what is applied later is not
+// seen. They are in no order before Reorder. The generations come oldest first and
+// are not dropped meanwhile. No labels are looked at.
+func (h *Head) Select(gens []*Generation, mint, maxt int64, ms []*labels.Matcher) (*Found, error) {
 	m, err := h.match(ms)
 	if err != nil {
 		return nil, err
 	}
-	var out []Selected
-	var found []uint32
-	b := labels.NewScratchBuilder(16)
-	var room []Held // for many series at once
+	f := &Found{catalog: m.catalog, view: m.view}
 	m.each(func(ordinal uint32, ref Ref) {
-		if cap(room)-len(room) < len(gens) {
-			room = make([]Held, 0, max(len(gens), min(64, m.set.Count()*len(gens))))
+		if cap(f.ordinals) == 0 {
+			n := m.set.Count()
+			f.ordinals, f.ends = make([]uint32, 0, n), make([]uint32, 0, n)
+			f.held = make([]Held, 0, n)
 		}
-		from := len(room)
-		room = h.hold(room, ref, gens, mint, maxt)
-		if held := room[from:len(room):len(room)]; len(held) > 0 {
-			out = append(out, Selected{Labels: m.catalog.labels(ordinal, &b), Held: held})
-			found = append(found, ordinal)
+		n := len(f.held)
+		if f.held = h.hold(f.held, ref, gens, mint, maxt); len(f.held) > n {
+			f.ordinals, f.ends = append(f.ordinals, ordinal), append(f.ends, uint32(len(f.held)))
 		}
 	})
-	if len(out) < manySelected || len(out) < m.catalog.index.Len()/8 {
-		slices.SortFunc(out, func(a, b Selected) int { return labels.Compare(a.Labels, b.Labels) })
-		return out, nil
-	}
-	sorted := make([]Selected, 0, len(out))
-	for _, ordinal := range m.catalog.index.LabelOrder(bitmap.FromSorted(found)) {
-		at, _ := slices.BinarySearch(found, ordinal)
-		sorted = append(sorted, out[at])
-	}
-	return sorted, nil
+	return f, nil
 }
 
-// manySelected is from how many series on the index is asked for their order, if
-// they are a good part of all: it looks at every value there is.
-const manySelected = 1000
+// Len returns the number of series.
+func (f *Found) Len() int {
+	if f.order == nil {
+		return len(f.ordinals)
+	}
+	return len(f.order)
+}
+
+// HeldLen returns how much is held of all series.
+func (f *Found) HeldLen() int { return len(f.held) }
+
+// Held returns what is held of series i, the oldest generation first.
+func (f *Found) Held(i int) []Held {
+	begin, end := f.Range(i)
+	return f.held[begin:end:end]
+}
+
+// at returns where series i was found.
+func (f *Found) at(i int) int {
+	if f.order == nil {
+		return i
+	}
+	return int(f.order[i])
+}
+
+// Range returns which of all that is held is of series i.
+func (f *Found) Range(i int) (begin, end int) {
+	k := f.at(i)
+	if k > 0 {
+		begin = int(f.ends[k-1])
+	}
+	return begin, int(f.ends[k])
+}
+
+// Labels returns the label set of series i, which owns its strings.
+func (f *Found) Labels(i int) labels.Labels {
+	b, ok := f.builders.Get().(*labels.ScratchBuilder)
+	if !ok {
+		fresh := labels.NewScratchBuilder(16)
+		b = &fresh
+	}
+	lset := f.catalog.labels(f.ordinals[f.at(i)], b)
+	f.builders.Put(b)
+	return lset
+}
+
+// LabelNames returns the names of all labels of the series, sorted.
+func (f *Found) LabelNames() []string {
+	if f.Len() == 0 {
+		return nil
+	}
+	return f.view.LabelNames(bitmap.FromSorted(f.ordinals))
+}
+
+// Column writes the numbers of the values that the series have of a label to dst,
+// which is as long, 0 for none, and returns what the numbers stand for.
+func (f *Found) Column(name string, dst []uint32) index.Column {
+	c := f.view.Column(name)
+	if f.order == nil {
+		c.Fill(dst, f.ordinals)
+		return c
+	}
+	found := make([]uint32, len(f.ordinals))
+	c.Fill(found, f.ordinals)
+	for i, k := range f.order {
+		dst[i] = found[k]
+	}
+	return c
+}
+
+// Reorder puts the series that was found as number found[i] in place i, and drops
+// those that are not among found, which belongs to f from then on. Nobody may read f
+// meanwhile, and it is done once.
+func (f *Found) Reorder(found []uint32) { f.order = found }
 
 // hold appends what the generations hold of a series.
 func (h *Head) hold(to []Held, ref Ref, gens []*Generation, mint, maxt int64) []Held {
