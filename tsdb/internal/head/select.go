@@ -1,6 +1,7 @@
 package head
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/prometheus/prometheus/model/exemplar"
@@ -67,23 +68,42 @@ func (h *Held) Cursors(mint, maxt int64) []block.Cursor { return h.snapshot.curs
 // seen. They are in no order before Reorder. The generations come oldest first and
 // are not dropped meanwhile. No labels are looked at.
 func (h *Head) Select(gens []*Generation, mint, maxt int64, ms []*labels.Matcher) (*Found, error) {
+	gens = slices.DeleteFunc(slices.Clone(gens), func(g *Generation) bool {
+		lo, hi := g.TimeRange()
+		return lo > maxt || hi < mint
+	})
+	if len(gens) == 0 {
+		return &Found{}, nil
+	}
 	m, err := h.match(ms)
 	if err != nil {
 		return nil, err
 	}
 	f := &Found{catalog: m.catalog, view: m.view}
+	seen, total := 0, m.set.Count()
 	m.each(func(ordinal uint32, ref Ref) {
-		if cap(f.ordinals) == 0 {
-			n := m.set.Count()
-			f.ordinals, f.ends = make([]uint32, 0, n), make([]uint32, 0, n)
-			f.held = make([]Held, 0, n)
-		}
+		seen++
 		n := len(f.held)
+		if n+len(gens) > cap(f.held) {
+			f.reserve(seen, total)
+		}
 		if f.held = h.hold(f.held, ref, gens, mint, maxt); len(f.held) > n {
 			f.ordinals, f.ends = append(f.ordinals, ordinal), append(f.ends, uint32(len(f.held)))
 		}
 	})
 	return f, nil
+}
+
+// reserve makes room for what all series may be found to have, as those seen so far
+// let expect: what is held is large.
+func (f *Found) reserve(seen, total int) {
+	const few = 64
+	room := min(few, total)
+	if seen > few {
+		room = int(float64(len(f.held))/float64(seen)*float64(total-seen)*1.05) + few
+	}
+	f.held = slices.Grow(f.held, room)
+	f.ordinals, f.ends = slices.Grow(f.ordinals, room), slices.Grow(f.ends, room)
 }
 
 // Len returns the number of series.
