@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/head"
 	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/manifest"
+	"github.com/varvedb/varve/tsdb/internal/part"
 	"github.com/varvedb/varve/tsdb/internal/vfs"
 	"github.com/varvedb/varve/tsdb/internal/wal"
 )
@@ -34,6 +36,7 @@ type DB struct {
 	head     *head.Head
 	manifest *manifest.Manifest
 	caches   index.Caches // of the indexes of parts
+	payloads *part.Payloads
 	metadata metadataTable
 	batches  sync.Pool
 	stats    counters
@@ -105,6 +108,9 @@ func Open(dir string, opts Options) (*DB, error) {
 	db := &DB{dir: filepath.ToSlash(dir), opts: opts.withDefaults(), head: head.New(), flushSignal: make(chan struct{}, 1)}
 	db.life, db.stop = context.WithCancel(context.Background())
 	db.caches = db.opts.indexCaches()
+	if n := db.opts.BlockCacheBytes; n > 0 {
+		db.payloads = part.NewPayloads(int(min(n, math.MaxInt)))
+	}
 	db.fs = db.opts.FS
 	if err := db.open(); err != nil {
 		db.abandon()

@@ -67,6 +67,7 @@ func (db *DB) openPart(info manifest.Part, tombstones []tombstone) (view partVie
 		return view, err
 	}
 	p.UseCaches(db.caches)
+	p.UsePayloads(db.payloads)
 	if _, err := p.Index(); err != nil {
 		return view, errors.Join(err, p.Close())
 	}

@@ -55,6 +55,10 @@ type Options struct {
 	// are remembered, 64 MiB if 0; negative switches that off.
 	IndexCacheBytes int64
 
+	// BlockCacheBytes bounds the memory of stored blocks, compressed, that queries
+	// read again and again, 16 MiB if 0; negative switches that off.
+	BlockCacheBytes int64
+
 	// FailOnDamage makes every read fail that meets a damaged block. Otherwise
 	// only the first does; later ones leave the block out and say so, see
 	// View.Damage.
@@ -101,6 +105,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.IndexCacheBytes == 0 {
 		o.IndexCacheBytes = 64 << 20
+	}
+	if o.BlockCacheBytes == 0 {
+		o.BlockCacheBytes = 16 << 20
 	}
 	if o.Events == nil {
 		o.Events = &Events{}

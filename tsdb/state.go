@@ -181,6 +181,7 @@ func (db *DB) newLiveGen(g *head.Generation) *liveGen {
 
 func (db *DB) newLivePart(info manifest.Part, p *part.Part) *livePart {
 	p.UseCaches(db.caches)
+	p.UsePayloads(db.payloads)
 	lp := &livePart{info: info, part: p, since: time.Now(), strict: db.opts.FailOnDamage}
 	lp.refs = newRefCount(func() {
 		err := p.Close()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/bits"
-	"sort"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/codec"
@@ -19,6 +18,8 @@ type Rows struct {
 	columns []rowColumn
 	packed  []byte
 	rows    []row
+	same    Header  // what all blocks have in those fields that do not depend on others
+	differ  []uint8 // the other ones of these fields
 }
 
 // row is what finding a block takes.
@@ -39,18 +40,28 @@ type rowColumn struct {
 
 func (p *Rows) at(column, k int) int64 {
 	c := &p.columns[column]
+	if c.width == 0 {
+		return c.low
+	}
 	return c.low + int64(codec.Bits(p.packed, uint(c.bit)+uint(k)*uint(c.width), uint(c.width)))
 }
 
-// Indexes in fields of what a row holds.
+// Indexes in fields of what a row holds, and of those that depend on others.
 const (
-	fieldSeries = 0
-	fieldLength = 1
-	fieldOffset = 2
-	fieldCount  = 5
-	fieldMinT   = 6
-	fieldStep   = 7
-	fieldMaxT   = 8
+	fieldSeries     = 0
+	fieldLength     = 1
+	fieldOffset     = 2
+	fieldCount      = 5
+	fieldMinT       = 6
+	fieldStep       = 7
+	fieldMaxT       = 8
+	fieldFirst      = 18
+	fieldLast       = 19
+	fieldMin        = 20
+	fieldMax        = 21
+	fieldSum        = 22
+	fieldExceptions = 23
+	fieldResets     = 24
 )
 
 // RowsScratch is what OpenRows needs meanwhile, some 30 KiB; the zero value is
@@ -96,7 +107,24 @@ func (p *Rows) unpack() error {
 		p.rows[k] = row{h.Series, h.Length, uint16(h.Count), h.Offset, h.MinT, h.MaxT}
 		h, before = before, h
 	}
+	p.compare()
 	return nil
+}
+
+// compare works out which fields are the same in all blocks.
+func (p *Rows) compare() {
+	for f := range fields {
+		switch f {
+		case fieldSeries, fieldLength, fieldOffset, fieldCount, fieldMinT, fieldMaxT,
+			fieldFirst, fieldLast, fieldMin, fieldMax, fieldSum, fieldExceptions, fieldResets:
+			continue
+		}
+		if p.columns[f].width == 0 {
+			fields[f].set(&p.same, &p.same, p.columns[f].low)
+		} else {
+			p.differ = append(p.differ, uint8(f))
+		}
+	}
 }
 
 // pack keeps a column.
@@ -157,7 +185,13 @@ func (p *Rows) Place(k int) (offset uint64, length uint32) {
 
 // Find returns which blocks are of a series, if the series of the page ascend.
 func (p *Rows) Find(series uint32) (begin, end int) {
-	begin = sort.Search(len(p.rows), func(k int) bool { return p.rows[k].series >= series })
+	for end = len(p.rows); begin < end; {
+		if mid := (begin + end) / 2; p.rows[mid].series < series {
+			begin = mid + 1
+		} else {
+			end = mid
+		}
+	}
 	for end = begin; end < len(p.rows) && p.rows[end].series == series; {
 		end++
 	}
@@ -167,12 +201,19 @@ func (p *Rows) Find(series uint32) (begin, end int) {
 // Header sets h to that of block k. A header that Check refuses is an error.
 func (p *Rows) Header(k int, h *Header) error {
 	r := &p.rows[k]
-	*h = Header{Series: r.series, Length: r.length, Offset: r.offset, Count: int(r.count), MinT: r.minT, MaxT: r.maxT}
-	for f := range fields {
-		if known := f <= fieldOffset || f == fieldCount || f == fieldMinT || f == fieldMaxT; !known {
-			fields[f].set(h, h, p.at(f, k)) // which does not look at the one before
-		}
+	*h = p.same
+	h.Series, h.Length, h.Offset, h.Count, h.MinT, h.MaxT = r.series, r.length, r.offset, int(r.count), r.minT, r.maxT
+	for _, f := range p.differ {
+		fields[f].set(h, h, p.at(int(f), k)) // which does not look at the one before
 	}
+	// As their set in fields do, in that order, as each depends on some before.
+	h.First = p.at(fieldFirst, k)
+	h.Last = h.First + p.at(fieldLast, k)
+	low, high := min(h.First, h.Last), max(h.First, h.Last)
+	h.Min, h.Max = low-p.at(fieldMin, k), high+p.at(fieldMax, k)
+	h.Sum = h.sumGuess() + p.at(fieldSum, k)
+	fields[fieldExceptions].set(h, h, p.at(fieldExceptions, k))
+	fields[fieldResets].set(h, h, p.at(fieldResets, k))
 	if err := h.Check(); err != nil {
 		return fmt.Errorf("page of headers: block %d: %w", k, err)
 	}
@@ -181,6 +222,6 @@ func (p *Rows) Header(k int, h *Header) error {
 
 // Size returns the memory that p holds, in bytes.
 func (p *Rows) Size() int {
-	const perRow, perColumn = 40, 16
-	return len(p.packed) + perRow*len(p.rows) + perColumn*len(p.columns)
+	const perRow, perColumn, fixed = 40, 16, 400
+	return len(p.packed) + perRow*len(p.rows) + perColumn*len(p.columns) + fixed
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -66,10 +67,13 @@ const (
 type groupPage struct {
 	rows   *b1.Rows
 	first  uint32 // the series the rows call 1
+	lo, hi uint32 // no other group has blocks of the series from lo to hi
 	begin  int64  // of the group in the file
 	at     int64  // of the page in the file
 	shared bool
 	body   []byte // if shared
+	of     *groups
+	kept   atomic.Pointer[pagePayloads]
 }
 
 func loadGroups(p *Part) (*groups, error) {
@@ -160,7 +164,14 @@ func (g *groups) page(group int) (*groupPage, error) {
 
 func (g *groups) readPage(group int) (*groupPage, error) {
 	begin, body, size := int64(g.at(groupOffset, group)), int(g.at(groupBody, group)), int(g.at(groupPageSize, group))
-	page := &groupPage{first: uint32(g.at(groupFirst, group)), begin: begin, at: begin + int64(body), shared: g.at(groupShared, group) == 1}
+	page := &groupPage{of: g, first: uint32(g.at(groupFirst, group)), begin: begin, at: begin + int64(body), shared: g.at(groupShared, group) == 1}
+	page.lo, page.hi = page.first, uint32(g.at(groupLast, group))
+	if group > 0 && g.at(groupLast, group-1) == uint64(page.lo) {
+		page.lo++
+	}
+	if group+1 < g.table.Rows() && g.at(groupFirst, group+1) == uint64(page.hi) {
+		page.hi--
+	}
 	skip := body
 	if page.shared {
 		skip = 0

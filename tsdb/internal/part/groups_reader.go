@@ -16,16 +16,19 @@ import (
 // for a source, and keeps all that reading takes: some 30 KiB and the buffers of
 // what was decoded.
 type reader struct {
-	g       *groups
-	h       b1.Header
-	page    *groupPage
-	group   int    // which the page is of
-	row     int    // of the block in it
-	payload []byte // of the block, nil until it is read
-	stored  []byte // buffer of payload
-	opened  bool   // block reads payload
-	block   b1.Block
-	lo      int // buffers of values begin with this sample of the block
+	g         *groups
+	h         b1.Header
+	last      *groupPage // of lastGroup, the one that appendSeries read last; kept in the pool
+	page      *groupPage
+	lastGroup int
+	group     int    // which the page is of
+	row       int    // of the block in it
+	payload   []byte // of the block, nil until it is read
+	stored    []byte // buffer of payload
+	kept      bool   // payloads are to be kept, for queries
+	opened    bool   // block reads payload
+	block     b1.Block
+	lo        int // buffers of values begin with this sample of the block
 
 	floats []float64
 	ints32 []int32
@@ -55,7 +58,7 @@ func (g *groups) reader() *reader {
 
 // release gives r back.
 func (r *reader) release() {
-	r.page, r.payload = nil, nil
+	r.page, r.payload, r.kept = nil, nil, false
 	r.g.pool.Put(r)
 }
 
@@ -86,15 +89,28 @@ func (r *reader) raw() ([]byte, error) {
 		r.payload = r.page.body[r.h.Offset:][:r.h.Length:r.h.Length]
 		return r.payload, nil
 	}
-	r.stored = resize(r.stored, int(r.h.Length))
-	if err := r.g.read(r.stored, r.offset()); err != nil {
+	if r.payload = r.page.payload(r.row); r.payload != nil {
+		return r.payload, nil
+	}
+	keep := r.kept && r.g.p.payloads.wants(r.page, r.row, int(r.h.Length))
+	var b []byte
+	if keep {
+		b = make([]byte, r.h.Length)
+	} else {
+		r.stored = resize(r.stored, int(r.h.Length))
+		b = r.stored
+	}
+	if err := r.g.read(b, r.offset()); err != nil {
 		return nil, err
 	}
-	if got := crc32.Checksum(r.stored, castagnoli); got != r.h.CRC {
+	if got := crc32.Checksum(b, castagnoli); got != r.h.CRC {
 		return nil, r.g.p.corrupt(DataFile, r.offset(), fmt.Errorf("checksum of a block: got %08x, want %08x", got, r.h.CRC))
 	}
-	r.payload = r.stored
-	return r.payload, nil
+	if keep {
+		r.g.p.payloads.keep(r.page, r.row, b)
+	}
+	r.payload = b
+	return b, nil
 }
 
 // ready makes block read the payload.

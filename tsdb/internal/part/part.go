@@ -23,6 +23,7 @@ type Part struct {
 	meta     *meta
 	caches   index.Caches
 	damages  damages
+	payloads *Payloads // nil: none are kept
 
 	mu struct {
 		sync.Mutex
@@ -94,6 +95,9 @@ func (p *Part) Meta() Meta { return p.meta.Meta }
 // UseCaches has look-ups in the index remembered in caches that parts may share.
 // It comes before anything else but Open.
 func (p *Part) UseCaches(c index.Caches) { p.caches = c }
+
+// UsePayloads has payloads of blocks kept. It comes before anything else but Open.
+func (p *Part) UsePayloads(c *Payloads) { p.payloads = c }
 
 // Index returns the series of the part. The first call opens the index and reads
 // the tables of the part; it is repeated when it failed. The rest of the index is
@@ -217,6 +221,11 @@ func (c failed) Err() error      { return c.err }
 func (p *Part) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.mu.loaded != nil {
+		if g, ok := p.mu.loaded.samples.(*groups); ok {
+			p.payloads.forget(g)
+		}
+	}
 	err := errors.Join(p.closeIndex(), p.data.Close())
 	if p.mu.file != nil {
 		err = errors.Join(err, p.mu.file.Close())

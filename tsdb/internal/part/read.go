@@ -37,12 +37,21 @@ func (p *Part) AppendFloats(series uint32, mint, maxt int64, rest bool, into *bl
 }
 
 func (g *groups) appendFloats(series uint32, mint, maxt int64, rest bool, into *block.Floats) (ok bool, err error) {
-	var r *reader
-	defer func() {
-		if r != nil {
-			r.release()
-		}
-	}()
+	r := g.reader()
+	r.kept = true
+	ok, err = r.appendSeries(series, mint, maxt, rest, into)
+	r.release()
+	return ok, err
+}
+
+// appendSeries appends the samples of a series. Mostly the page is that of the
+// series before.
+func (r *reader) appendSeries(series uint32, mint, maxt int64, rest bool, into *block.Floats) (ok bool, err error) {
+	g := r.g
+	if last := r.last; last != nil && last.lo <= series && series <= last.hi && !(rest && g.p.damages.has(r.lastGroup, -1)) {
+		ok, _, err = r.appendGroup(last, r.lastGroup, series, mint, maxt, rest, into)
+		return ok, err
+	}
 	for group, end := g.of(series); group < end; group++ {
 		if g.minT(group) > maxt || g.maxT(group) < mint || rest && g.p.damages.has(group, -1) {
 			continue
@@ -52,31 +61,39 @@ func (g *groups) appendFloats(series uint32, mint, maxt int64, rest bool, into *
 			g.noteGroup(group, err)
 			return false, err
 		}
-		for row, rowEnd := page.find(series); row < rowEnd; row++ {
-			first, last := page.rows.Times(row)
-			if first > maxt {
-				return true, nil
-			}
-			if last < mint || rest && g.p.damages.has(group, row) {
-				continue
-			}
-			if r == nil {
-				r = g.reader()
-			}
-			if err := r.open(page, group, row); err != nil {
-				g.noteBlock(group, row, page, err)
-				return false, err
-			}
-			if r.h.Kind != block.KindFloat {
-				return false, nil
-			}
-			if err := r.appendFloats(mint, maxt, into); err != nil {
-				g.noteBlock(group, row, page, err)
-				return false, err
-			}
+		r.last, r.lastGroup = page, group
+		if ok, more, err := r.appendGroup(page, group, series, mint, maxt, rest, into); !more || err != nil {
+			return ok, err
 		}
 	}
 	return true, nil
+}
+
+// appendGroup appends what a group has of a series; ok as in Part.AppendFloats, more
+// says that there may be more in the next group.
+func (r *reader) appendGroup(page *groupPage, group int, series uint32, mint, maxt int64, rest bool, into *block.Floats) (ok, more bool, err error) {
+	g := r.g
+	for row, rowEnd := page.find(series); row < rowEnd; row++ {
+		first, last := page.rows.Times(row)
+		if first > maxt {
+			return true, false, nil
+		}
+		if last < mint || rest && g.p.damages.has(group, row) {
+			continue
+		}
+		if err := r.open(page, group, row); err != nil {
+			g.noteBlock(group, row, page, err)
+			return false, false, err
+		}
+		if r.h.Kind != block.KindFloat {
+			return false, false, nil
+		}
+		if err := r.appendFloats(mint, maxt, into); err != nil {
+			g.noteBlock(group, row, page, err)
+			return false, false, err
+		}
+	}
+	return true, true, nil
 }
 
 // appendFloats appends the samples of the block inside [mint, maxt].
@@ -179,6 +196,7 @@ func (g *groups) lastFloat(series uint32, mint, maxt int64, rest bool) (s block.
 func (g *groups) lastOf(page *groupPage, group, row int, mint, maxt int64) (s block.Sample, found, ok bool, err error) {
 	r := g.reader()
 	defer r.release()
+	r.kept = true
 	if err := r.open(page, group, row); err != nil || r.h.Kind != block.KindFloat {
 		return s, false, false, err
 	}
