@@ -65,6 +65,11 @@ func (s *snapshot) lastOf(floats *tail.Snapshot, mint, maxt int64) (last block.S
 	if floats.MinT() > maxt || floats.MaxT() < mint {
 		return last, false
 	}
+	if floats.MaxT() <= maxt {
+		if last, ok := floats.Last(); ok {
+			return last, true
+		}
+	}
 	s.generation.mustBeHeld()
 	c := s.generation.cursor()
 	last, found = c.Last(floats, maxt)

@@ -74,8 +74,23 @@ func requireHolds(t *testing.T, want model, s *Snapshot, r *rand.Rand) {
 		case 1:
 			maxt--
 		}
+		requireLast(t, want, &c, s, maxt)
 		c.Reset(s, mint, maxt, 1+r.IntN(500))
 		require.Equal(t, want.within(mint, maxt), collect(t, &c), "from %d to %d", mint, maxt)
+	}
+}
+
+// requireLast looks for the last sample at or before maxt.
+func requireLast(t *testing.T, want model, c *Cursor, s *Snapshot, maxt int64) {
+	t.Helper()
+	upTo := want.within(math.MinInt64, maxt)
+	x, found := c.Last(s, maxt)
+	require.Equal(t, len(upTo) > 0, found)
+	if found {
+		require.Equal(t, upTo[len(upTo)-1], sample{x.ST, x.T, math.Float64bits(x.F)})
+	}
+	if x, ok := s.Last(); ok {
+		require.Equal(t, want[len(want)-1], sample{x.ST, x.T, math.Float64bits(x.F)})
 	}
 }
 
