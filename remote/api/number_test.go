@@ -77,7 +77,7 @@ func TestFloatsAreThoseOfStrconv(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	n := 300_000
+	n := 100_000
 	if testing.Short() {
 		n = 20_000
 	}
