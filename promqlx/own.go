@@ -60,7 +60,8 @@ func (e *evaluation) prepare() error {
 		return err
 	}
 	e.plan = plan.Optimize(n, plan.Config{
-		Start: r.Start.UnixMilli(), End: r.End.UnixMilli(), Lookback: r.Lookback.Milliseconds(),
+		Instant: r.Step == 0,
+		Start:   r.Start.UnixMilli(), End: r.End.UnixMilli(), Lookback: r.Lookback.Milliseconds(),
 		DelayedNames: e.own.set[featDelayedNameRemoval], TypeAndUnit: e.own.set[featTypeAndUnitLabels],
 		NoMetadata: e.noMetadata,
 	})

@@ -73,16 +73,16 @@ func (a *counts) Merge(part Mergeable, to []int) {
 
 func (a *counts) Finish(groups []labels.Labels, emit func(*row.Row) error) error {
 	out := row.Row{F: make([]float64, a.n)}
-	for i := range out.F {
-		out.F[i] = 1
-	}
 	for g, ls := range groups {
 		out.Has = a.has.at(g)
+		whole := 1.0
 		if !a.group {
-			whole := float64(a.whole.at(g)[0])
-			for i := range out.F {
-				out.F[i] = whole
-			}
+			whole = float64(a.whole.at(g)[0])
+		}
+		for i := range out.F { // who had the row before may have changed it
+			out.F[i] = whole
+		}
+		if !a.group {
 			for i, n := range a.count.peek(g) {
 				out.F[i] += float64(n)
 			}

@@ -33,7 +33,9 @@ func (q *query) aggregate(ctx context.Context, n *plan.Aggregate, g scope, emit 
 		}
 	}
 	keys := keysOf(n)
-	f := &folder{q: q, acc: aggr.New(spec, q.env(g.Grid)), grouper: aggr.NewGrouper(spec, keys.labelsOf())}
+	env := q.env(g.Grid)
+	defer q.note(env)
+	f := &folder{q: q, acc: aggr.New(spec, env), grouper: aggr.NewGrouper(spec, keys.labelsOf())}
 	defer func() { q.Meter.Shrink(f.held) }()
 	below := g
 	below.keys = keys

@@ -109,6 +109,7 @@ func (r *reader) row(i int, out *row.Row) error {
 // work starts one reader, with an environment and a scope of its own.
 func (l *leaf) each(ctx context.Context, work func(*row.Env, scope) *reader, emit func(*row.Row) error) error {
 	env := l.q.env(l.scope.Grid)
+	defer l.q.note(env)
 	r, out := work(env, l.scope), row.New(l.scope.N)
 	for i := range l.series.len() {
 		if i&15 == 0 {

@@ -38,6 +38,7 @@ type windows struct {
 	fixed bool // all steps look at the window of the first
 	drop  bool // the function drops the name
 	noted
+	add func() // adds the annotations of arguments, behind those of a subquery
 
 	leaf *leaf
 	at   int // number of the series in it
@@ -65,12 +66,21 @@ func (q *query) windows(ctx context.Context, n *plan.Rollup, g scope) (*windows,
 			w.in.Offset += g.Start - *n.Subquery.At
 		}
 	}
-	for _, a := range n.Args {
-		vals, err := q.scalar(ctx, a, g)
-		if err != nil {
-			return nil, err
+	add, err := q.aside(func() error {
+		for _, a := range n.Args {
+			vals, err := q.scalar(ctx, a, g)
+			if err != nil {
+				return err
+			}
+			w.in.Args = append(w.in.Args, vals)
 		}
-		w.in.Args = append(w.in.Args, vals)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if w.add = add; n.Subquery == nil {
+		add()
 	}
 	w.noted = noted{on: n.Func == "rate" || n.Func == "increase", env: env}
 	if w.noted.on {
@@ -160,6 +170,8 @@ func (w *windows) overRows(ctx context.Context, emit func(*row.Row) error) error
 	out := row.New(w.scope.N)
 	var name string
 	w.in.Name = func() string { return name }
+	defer w.q.note(w.in.Env)
+	defer w.add()
 	return w.q.run(ctx, sub.Child, g, func(r *row.Row) error {
 		samplesOf(r, g.Grid, &s)
 		n := int64(len(s.T) + len(s.HT))

@@ -52,7 +52,7 @@ type Params struct {
 // that belongs to the caller. Annotations are returned with an error too, where
 // Prometheus' engine does so.
 func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, annotations.Annotations, error) {
-	q := &query{Params: p, store: storeOf(p.Queryable), annos: annotations.Annotations{}}
+	q := &query{Params: p, store: storeOf(p.Queryable)}
 	p.Stats.InitStepTracking(p.Grid.Start, p.Grid.End(), p.Grid.Step)
 	v, err := q.answer(ctx, n)
 	if err != nil {
@@ -73,13 +73,29 @@ type query struct {
 	shared map[int]*table
 }
 
-// env returns what kernels know of an evaluation on a grid. Their annotations
-// go where all of the query go.
+// env returns what the kernels of a node know of its evaluation on a grid. When
+// the node is done its annotations are to be given to note.
 func (q *query) env(g row.Grid) *row.Env {
 	return &row.Env{
 		Grid: g, Lookback: q.Lookback, DelayedNames: q.DelayedNames,
-		TypeAndUnit: q.TypeAndUnit, StartTimes: q.StartTimes, Annos: q.annos,
+		TypeAndUnit: q.TypeAndUnit, StartTimes: q.StartTimes,
 	}
+}
+
+// note takes the annotations of a node over. Of those with one text the last
+// counts, for it tells a position: so they are to come in the order in which
+// Prometheus' engine evaluates, a node after its children.
+func (q *query) note(env *row.Env) { q.annos.Merge(env.Annos) }
+
+// aside runs f, and returns what adds the annotations that came up, for those of
+// another part to come first.
+func (q *query) aside(f func() error) (add func(), err error) {
+	before := q.annos
+	q.annos = nil
+	err = f()
+	apart := q.annos
+	q.annos = before
+	return func() { q.annos.Merge(apart) }, err
 }
 
 // whole is the scope of the query itself.

@@ -95,11 +95,12 @@ func (q *query) scalar(ctx context.Context, n plan.Node, g scope) ([]float64, er
 		}
 		binop.Scalars(x.Op, l, r, out)
 	case *plan.Call:
-		f, in, args, err := q.prepare(ctx, x, g)
+		c, err := q.prepare(ctx, x, g)
 		if err != nil {
 			return nil, err
 		}
-		f.Scalar(in, args, out)
+		defer q.note(c.in.Env)
+		c.Scalar(c.in, c.args, out)
 	default:
 		panic(fmt.Sprintf("exec: a plan with a %T where a scalar is read", n))
 	}
@@ -112,48 +113,62 @@ func fill(out []float64, v float64) {
 	}
 }
 
+// prepared is a call whose arguments were evaluated.
+type prepared struct {
+	funcs.Func
+	in   *funcs.Input
+	args [][]*row.Row // rows by argument
+	add  func()       // adds the annotations of scalars behind the vector
+}
+
 // prepare evaluates the arguments of a call; vectors are kept as rows, but for
 // that of a function that takes them one by one.
-func (q *query) prepare(ctx context.Context, n *plan.Call, g scope) (funcs.Func, *funcs.Input, [][]*row.Row, error) {
+func (q *query) prepare(ctx context.Context, n *plan.Call, g scope) (*prepared, error) {
 	f, ok := funcs.Lookup(n.Func)
 	if !ok {
-		return f, nil, nil, fmt.Errorf("unknown function with name %q", n.Func)
-	}
-	in := &funcs.Input{
-		Args: make([][]float64, len(n.Args)), Texts: make([]string, len(n.Args)), Absent: n.Absent,
-		Pos: n.Position(), ArgPos: positions(n.ArgPos), Env: q.env(g.Grid),
-	}
-	args := make([][]*row.Row, len(n.Args))
-	for i, a := range n.Args {
-		if text, ok := a.(*plan.Text); ok {
-			in.Texts[i] = text.Value
-		}
-	}
-	if f.Check != nil {
-		if err := f.Check(in); err != nil {
-			return f, nil, nil, err
-		}
+		return nil, fmt.Errorf("unknown function with name %q", n.Func)
 	}
 	if len(n.Args) == 0 {
 		f.Each = nil // as of a date function: of the steps' own times
 	}
+	c := &prepared{Func: f, args: make([][]*row.Row, len(n.Args)), in: &funcs.Input{
+		Args: make([][]float64, len(n.Args)), Texts: make([]string, len(n.Args)), Absent: n.Absent,
+		Pos: n.Position(), ArgPos: positions(n.ArgPos), Env: q.env(g.Grid),
+	}}
 	for i, a := range n.Args {
-		if a.Type() == parser.ValueTypeString {
-			continue
-		}
-		var err error
-		if a.Type() == parser.ValueTypeScalar {
-			in.Args[i], err = q.scalar(ctx, a, g)
-		} else if f.Each == nil {
-			t := q.newTable(g.Grid)
-			err = q.run(ctx, a, g, t.add)
-			args[i] = t.rows
-		}
-		if err != nil {
-			return f, nil, nil, err
+		if text, ok := a.(*plan.Text); ok {
+			c.in.Texts[i] = text.Value
 		}
 	}
-	return f, in, args, nil
+	if f.Check != nil {
+		if err := f.Check(c.in); err != nil {
+			return nil, err
+		}
+	}
+	if f.Each == nil {
+		return c, q.arguments(ctx, n, c, g)
+	}
+	var err error
+	c.add, err = q.aside(func() error { return q.arguments(ctx, n, c, g) })
+	return c, err
+}
+
+func (q *query) arguments(ctx context.Context, n *plan.Call, c *prepared, g scope) (err error) {
+	for i, a := range n.Args {
+		switch {
+		case a.Type() == parser.ValueTypeString:
+		case a.Type() == parser.ValueTypeScalar:
+			c.in.Args[i], err = q.scalar(ctx, a, g)
+		case c.Each == nil:
+			t := q.newTable(g.Grid)
+			err = q.run(ctx, a, g, t.add)
+			c.args[i] = t.rows
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func positions(ps []plan.Pos) []posrange.PositionRange {
@@ -166,29 +181,31 @@ func positions(ps []plan.Pos) []posrange.PositionRange {
 
 // call evaluates a function of vectors.
 func (q *query) call(ctx context.Context, n *plan.Call, g scope, emit func(*row.Row) error) error {
-	f, in, args, err := q.prepare(ctx, n, g)
+	c, err := q.prepare(ctx, n, g)
 	if err != nil {
 		return err
 	}
+	defer q.note(c.in.Env)
 	switch {
-	case f.Each != nil:
-		return q.merging(n.Collide && f.Join, g, emit, func(emit func(*row.Row) error) error {
+	case c.Each != nil:
+		defer c.add()
+		return q.merging(n.Collide && c.Join, g, emit, func(emit func(*row.Row) error) error {
 			return q.run(ctx, vectorOf(n), g, func(r *row.Row) error {
-				f.Each(in, r)
+				c.Each(c.in, r)
 				if r.Empty() {
 					return nil
 				}
 				return emit(r)
 			})
 		})
-	case f.Scalar != nil:
+	case c.Scalar != nil:
 		out := make([]float64, g.N)
-		f.Scalar(in, args, out)
+		c.Scalar(c.in, c.args, out)
 		return emit(scalarRow(out))
 	}
-	rows, err := f.Whole(in, args)
-	if err == nil && f.Join {
-		rows, err = funcs.Join(in.Env, rows)
+	rows, err := c.Whole(c.in, c.args)
+	if err == nil && c.Join {
+		rows, err = funcs.Join(c.in.Env, rows)
 	}
 	if err != nil {
 		return err
@@ -244,18 +261,27 @@ func (q *query) once(ctx context.Context, n *plan.Once, g scope, emit func(*row.
 	})
 }
 
-// sharedNode evaluates a node that stands at several places the first time.
+// sharedNode evaluates a node that stands at several places the first time, and
+// keeps its rows. If there are annotations every place is evaluated, for they
+// tell its position.
 func (q *query) sharedNode(ctx context.Context, n *plan.Shared, g scope, emit func(*row.Row) error) error {
 	t, ok := q.shared[n.ID]
 	if !ok {
 		t = q.newTable(g.Grid)
-		if err := q.run(ctx, n.Child, g, t.add); err != nil {
+		add, err := q.aside(func() error {
+			err := q.run(ctx, n.Child, g, t.add)
+			t.noted = len(q.annos) > 0
+			return err
+		})
+		if add(); err != nil {
 			return err
 		}
 		if q.shared == nil {
 			q.shared = map[int]*table{}
 		}
 		q.shared[n.ID] = t
+	} else if t.noted {
+		return q.run(ctx, n.Child, g, emit)
 	}
 	out := row.New(g.N)
 	for _, r := range t.rows {
@@ -295,9 +321,16 @@ func (q *query) binary(ctx context.Context, n *plan.Binary, g scope, emit func(*
 	if left {
 		vector, number = n.Right, n.Left
 	}
-	vals, err := q.scalar(ctx, number, g)
+	var vals []float64
+	add, err := q.aside(func() (err error) {
+		vals, err = q.scalar(ctx, number, g)
+		return err
+	})
 	if err != nil {
 		return err
+	}
+	if left {
+		add()
 	}
 	op := &binop.VectorScalar{Op: n.Op, Swap: left, Bool: n.Bool, Pos: n.Position(), Env: q.env(g.Grid)}
 	err = q.merging(n.Collide && (!q.DelayedNames || g.Ranged), g, emit, func(emit func(*row.Row) error) error {
@@ -312,6 +345,10 @@ func (q *query) binary(ctx context.Context, n *plan.Binary, g scope, emit func(*
 	if err != nil {
 		return err
 	}
+	if !left {
+		add()
+	}
+	defer q.note(op.Env)
 	return op.Finish()
 }
 
@@ -326,6 +363,7 @@ func (q *query) join(ctx context.Context, n *plan.Binary, g scope, emit func(*ro
 		return err
 	}
 	j := &binop.Join{Op: n.Op, Matching: n.Matching, Bool: n.Bool, Pos: n.Position(), Env: q.env(g.Grid)}
+	defer q.note(j.Env)
 	rows, err := j.Run(left.rows, right.rows)
 	if err != nil {
 		return err

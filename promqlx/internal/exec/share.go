@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/varvedb/varve/promqlx/internal/row"
@@ -81,7 +80,6 @@ type sharing struct {
 func (s *sharing) start(work func(*row.Env, scope) *reader) {
 	l := s.leaf
 	env := l.q.env(l.scope.Grid)
-	env.Annos = annotations.Annotations{}
 	own := l.scope.fork()
 	s.envs, s.stats = append(s.envs, env), append(s.stats, own.stats)
 	r := work(env, own)
@@ -148,7 +146,7 @@ func (s *sharing) consume(emit func(*row.Row) error) error {
 // settle counts what the workers counted.
 func (s *sharing) settle() {
 	for i, env := range s.envs {
-		s.leaf.q.annos.Merge(env.Annos)
+		s.leaf.q.note(env)
 		s.leaf.scope.join(s.stats[i])
 	}
 }

@@ -13,6 +13,7 @@ type table struct {
 	rows  []*row.Row
 	held  int64 // bytes
 	count int64 // samples
+	noted bool  // there were annotations when the rows were made
 
 	slab   []row.Row // room for further rows
 	floats []float64
