@@ -53,7 +53,11 @@ func (q *query) instant(ctx context.Context, n *plan.Instant, g scope, emit func
 		return l.each(ctx, func(_ *row.Env, g scope) *reader {
 			c := c
 			c.scope = g
-			return &reader{leaf: l, maker: &c, samples: &tsdb.Samples{WithStale: true, WithST: n.Time == "start_timestamp"}}
+			r := &reader{leaf: l, maker: &c, samples: &tsdb.Samples{WithStale: true, WithST: n.Time == "start_timestamp"}}
+			if n.StatsOnly {
+				r.visits = &visits{scope: g, off: c.off, fixed: c.fixed, back: q.Lookback}
+			}
+			return r
 		}, func(r *row.Row) error {
 			if n.Time != "" {
 				r.LoseName(env)

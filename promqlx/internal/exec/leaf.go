@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/varvedb/varve/promqlx/internal/plan"
@@ -75,7 +73,8 @@ type reader struct {
 	leaf    *leaf
 	maker   maker
 	samples *tsdb.Samples
-	read    int // samples so far
+	visits  *visits // set if histograms are to keep no buckets
+	read    int     // samples so far
 }
 
 // row makes the row of series i. It is left empty if nothing was found.
@@ -93,8 +92,8 @@ func (r *reader) row(i int, out *row.Row) error {
 		return err
 	}
 	defer l.q.Meter.Samples(int64(-n)) // giving back cannot fail
-	if l.sel.StatsOnly && len(s.H) > 0 {
-		statsOnly(s)
+	if r.visits != nil && len(s.H) > 0 {
+		r.visits.statsOnly(s)
 	}
 	if err := r.maker.row(i, s, out); err != nil {
 		return err
@@ -143,27 +142,6 @@ func (l *leaf) name(i int, out *row.Row) {
 	}
 	if l.sel.Labels == nil || len(l.sel.Labels) > 0 && !keyed || out.Histograms() {
 		out.Labels = l.series.labels(i)
-	}
-}
-
-// statsOnly leaves of histograms what their count, sum and counter reset hint
-// tell; hints that are open are found out from the sample before. (As
-// HistogramStatsIterator of Prometheus' promql.)
-func statsOnly(s *tsdb.Samples) {
-	var last *histogram.FloatHistogram
-	for i, h := range s.H {
-		c := &histogram.FloatHistogram{CounterResetHint: h.CounterResetHint, Schema: h.Schema, Count: h.Count, Sum: h.Sum}
-		s.H[i] = c
-		if value.IsStaleNaN(h.Sum) {
-			continue
-		}
-		if c.CounterResetHint == histogram.UnknownCounterReset && last != nil {
-			c.CounterResetHint = histogram.NotCounterReset
-			if h.DetectReset(last) {
-				c.CounterResetHint = histogram.CounterReset
-			}
-		}
-		last = h
 	}
 }
 
@@ -245,6 +223,9 @@ func (k *keys) label(columns []tsdb.Column, groups int) {
 		}
 		b.Reset()
 		for j, c := range columns {
+			if j > 0 && k.by[j] == k.by[j-1] {
+				continue // named twice
+			}
 			if v := c.Value(c.Ordinal(i)); v != "" {
 				b.Add(k.by[j], v)
 			}

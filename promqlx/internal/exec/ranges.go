@@ -61,9 +61,6 @@ func (q *query) matrix(ctx context.Context, n *plan.Matrix) (promql.Matrix, erro
 
 // ownSamples copies what was read of a series.
 func (q *query) ownSamples(n *plan.Matrix, s *tsdb.Samples, mint, maxt int64) (out promql.Series, err error) {
-	if n.StatsOnly {
-		statsOnly(s)
-	}
 	if err := q.Meter.Samples(int64(len(s.T) + len(s.HT))); err != nil {
 		return out, err
 	}

@@ -119,7 +119,11 @@ func (w *windows) overSeries(ctx context.Context, emit func(*row.Row) error) err
 		own.leaf, own.scope = l, g
 		own.in.Env, own.in.Scratch, own.noted.env = env, &rollup.Scratch{}, env
 		own.in.Name = func() string { return l.series.labels(own.at).Get(labels.MetricName) }
-		return &reader{leaf: l, maker: &own, samples: &tsdb.Samples{WithST: w.q.StartTimes && takesStartTimes(w.n.Func)}}
+		r := &reader{leaf: l, maker: &own, samples: &tsdb.Samples{WithST: w.q.StartTimes && takesStartTimes(w.n.Func)}}
+		if w.n.Selector.StatsOnly {
+			r.samples.WithStale, r.visits = true, w.visits(g)
+		}
+		return r
 	}, func(r *row.Row) error {
 		if w.drop {
 			r.LoseName(w.in.Env)
@@ -140,6 +144,20 @@ func (w *windows) row(i int, s *tsdb.Samples, out *row.Row) error {
 		w.noted.note(w.leaf, i)
 	}
 	return nil
+}
+
+// visits tells how Prometheus' engine reads the windows.
+func (w *windows) visits(g scope) *visits {
+	v := &visits{scope: g, off: w.in.Offset, fixed: w.fixed, back: w.n.Range, dropStale: true}
+	if w.in.Anchored {
+		v.back += w.q.Lookback
+	}
+	if w.in.Smoothed {
+		v.back += 2 * w.q.Lookback
+		v.off -= w.q.Lookback
+	}
+	v.window = min(v.back, g.Step)
+	return v
 }
 
 func takesStartTimes(fn string) bool {

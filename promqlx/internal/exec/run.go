@@ -158,7 +158,11 @@ func (q *query) rows(ctx context.Context, n plan.Node, g scope) ([]*row.Row, err
 			r.Labels = r.Labels.DropReserved(schema.IsMetadataLabel)
 		}
 	}
-	return row.MergeSame(t.rows)
+	rows, err := row.MergeSame(t.rows)
+	if err != nil {
+		return nil, warnedError{error: err} // the annotations are there by now
+	}
+	return rows, nil
 }
 
 func (q *query) vector(rows []*row.Row) promql.Vector {
