@@ -22,6 +22,7 @@ var benchShapes = []struct {
 	{"6h@10s[5m]:60s", 10, 6 * 3600, 300, 60},
 	{"6h@10s[5m]:15s", 10, 6 * 3600, 300, 15},
 	{"6h@10s[1h]:60s", 10, 6 * 3600, 3600, 60},
+	{"27h@10s[1d]:10s", 10, 27 * 3600, 86400, 10},
 }
 
 func benchInput(name string, interval, span, window, step int64, value func(i int) float64) *Input {

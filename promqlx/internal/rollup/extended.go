@@ -4,15 +4,18 @@ import (
 	"sort"
 
 	"github.com/prometheus/prometheus/model/histogram"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
 )
 
 // extended is an anchored or smoothed window of floats: its samples reach back
 // before its start, and beyond its end if it is smoothed.
 type extended struct {
-	*Window
-	counter       bool
-	start, end    int64 // of the window as written
-	lookbackStart int64
+	t, st             []int64
+	f                 []float64
+	smoothed, counter bool
+	start, end        int64 // of the window as written
+	lookbackStart     int64
 }
 
 // edge is a value at a bound of the window and its start time.
@@ -23,34 +26,74 @@ type edge struct {
 
 // extendedFloats is as extendedRate of Prometheus' promql/functions.go.
 func (k rateKind) extendedFloats(w *Window) (float64, *histogram.FloatHistogram, bool) {
-	x := extended{Window: w, counter: k.counter, start: w.rangeStart(), end: w.rangeEnd()}
+	x := extended{t: w.T, st: w.ST, f: w.F, smoothed: w.Smoothed, counter: k.counter, start: w.rangeStart(), end: w.rangeEnd()}
 	x.lookbackStart = x.start - w.Env.Lookback
-	first, last := bounds(w.T, x.start, x.end, w.Smoothed)
-	if w.T[last] <= x.start {
-		return 0, nil, false
+	v, ok := x.grown(bounds(w.T, x.start, x.end, w.Smoothed))
+	if k.perSecond {
+		v /= w.rangeSeconds()
 	}
-	if t := w.T[first]; w.Smoothed && t > x.end {
-		st := stAt(w.ST, first)
-		if !k.counter || !isResetAfter(x.lookbackStart, st, t) || isResetAfter(x.end, st, t) {
-			return 0, nil, false
+	return v, nil, ok
+}
+
+// extended is the Floats form of anchored and smoothed windows.
+func (k rateKind) extended(in *Input, out *row.Row) {
+	x := extended{smoothed: in.Smoothed, counter: k.counter}
+	before, seconds := in.rangeAndOffset(), in.rangeSeconds()
+	after, until := int32(0), int32(0) // the first floats after start, and from end
+	for i, lo := range in.Lo {
+		hi := in.Hi[i]
+		if hi <= lo {
+			continue
+		}
+		ts := in.Env.Grid.T(i)
+		x.start, x.end = ts-before, ts-in.Offset
+		x.lookbackStart = x.start - in.Env.Lookback
+		x.t, x.f = in.T[lo:hi], in.F[lo:hi]
+		if in.ST != nil {
+			x.st = in.ST[lo:hi]
+		}
+		for after = max(after, lo); after < hi-1 && in.T[after] <= x.start; after++ {
+		}
+		first, last := max(0, after-lo-1), hi-lo-1
+		if in.Smoothed {
+			for until = max(until, lo); until < hi-1 && in.T[until] < x.end; until++ {
+			}
+			last = until - lo
+		}
+		if v, ok := x.grown(int(first), int(last)); ok {
+			if k.perSecond {
+				v /= seconds
+			}
+			out.SetF(i, v)
+		}
+	}
+}
+
+// grown is what the value grew by from start to end; first and last are as of
+// bounds.
+func (x *extended) grown(first, last int) (float64, bool) {
+	if x.t[last] <= x.start {
+		return 0, false
+	}
+	if t := x.t[first]; x.smoothed && t > x.end {
+		st := stAt(x.st, first)
+		if !x.counter || !isResetAfter(x.lookbackStart, st, t) || isResetAfter(x.end, st, t) {
+			return 0, false
 		}
 	}
 	left, right := x.left(first), x.right(last)
 	v := right.v - left.v
-	if k.counter {
+	if x.counter {
 		// The bounds know of the resets around them.
-		if w.T[first] <= x.start {
+		if x.t[first] <= x.start {
 			first++
 		}
-		if w.T[last] >= x.end {
+		if x.t[last] >= x.end {
 			last--
 		}
 		v += x.resets(left, right, first, last+1)
 	}
-	if k.perSecond {
-		v /= w.rangeSeconds()
-	}
-	return v, nil, true
+	return v, true
 }
 
 // bounds returns the sample at or before start, else the first there is; and
@@ -67,7 +110,7 @@ func bounds(t []int64, start, end int64, smoothed bool) (first, last int) {
 // left is the value at the window's start, interpolated if it is smoothed
 // (pickOrInterpolateLeft).
 func (x *extended) left(first int) edge {
-	p, st := point{x.T[first], x.F[first]}, stAt(x.ST, first)
+	p, st := point{x.t[first], x.f[first]}, stAt(x.st, first)
 	known := st
 	if known > x.start {
 		known = 0
@@ -78,7 +121,7 @@ func (x *extended) left(first int) edge {
 	case p.t > x.start:
 		return edge{x.beforeAll(p, st, x.start), known}
 	}
-	next, nextST := point{x.T[first+1], x.F[first+1]}, stAt(x.ST, first+1)
+	next, nextST := point{x.t[first+1], x.f[first+1]}, stAt(x.st, first+1)
 	switch {
 	case !x.counter:
 	case isResetAfter(x.start, nextST, next.t):
@@ -87,7 +130,7 @@ func (x *extended) left(first int) edge {
 		p = point{nextST, 0}
 		known = nextST
 	}
-	if x.Smoothed {
+	if x.smoothed {
 		return edge{interpolate(p, next, x.start, x.counter), known}
 	}
 	return edge{p.v, known}
@@ -99,7 +142,7 @@ func (x *extended) beforeAll(p point, st, bound int64) float64 {
 	switch {
 	case !x.counter || !isResetAfter(x.lookbackStart, st, p.t):
 		return p.v
-	case isResetAfter(bound, st, p.t) || !x.Smoothed:
+	case isResetAfter(bound, st, p.t) || !x.smoothed:
 		return 0
 	}
 	return interpolate(point{st, 0}, p, bound, x.counter)
@@ -107,7 +150,7 @@ func (x *extended) beforeAll(p point, st, bound int64) float64 {
 
 // right is the value at the window's end (pickOrInterpolateRight).
 func (x *extended) right(last int) edge {
-	p, st := point{x.T[last], x.F[last]}, stAt(x.ST, last)
+	p, st := point{x.t[last], x.f[last]}, stAt(x.st, last)
 	known := st
 	if known > x.end {
 		known = 0
@@ -118,7 +161,7 @@ func (x *extended) right(last int) edge {
 	case last == 0:
 		return edge{x.beforeAll(p, st, x.end), known}
 	}
-	prev, prevST := point{x.T[last-1], x.F[last-1]}, stAt(x.ST, last-1)
+	prev, prevST := point{x.t[last-1], x.f[last-1]}, stAt(x.st, last-1)
 	switch {
 	case !x.counter:
 	case isResetAfter(x.end, st, p.t):
@@ -127,7 +170,7 @@ func (x *extended) right(last int) edge {
 	case isReset(prevST, prev.t, st, p.t):
 		prev = point{st, 0}
 	}
-	if x.Smoothed {
+	if x.smoothed {
 		return edge{interpolate(prev, p, x.end, x.counter), known}
 	}
 	return edge{prev.v, known}
@@ -138,11 +181,11 @@ func (x *extended) right(last int) edge {
 func (x *extended) resets(left, right edge, lo, hi int) float64 {
 	lost, prev, prevT, prevST := 0.0, left.v, x.start, left.st
 	for i := lo; i < hi; i++ {
-		st := stAt(x.ST, i)
-		if x.F[i] < prev || isReset(prevST, prevT, st, x.T[i]) {
+		st := stAt(x.st, i)
+		if x.f[i] < prev || isReset(prevST, prevT, st, x.t[i]) {
 			lost += prev
 		}
-		prev, prevT, prevST = x.F[i], x.T[i], st
+		prev, prevT, prevST = x.f[i], x.t[i], st
 	}
 	if right.v < prev || isReset(prevST, prevT, right.st, x.end) {
 		lost += prev
@@ -178,8 +221,7 @@ func Extend(t []int64, f []float64, start, end int64, smoothed bool) ([]int64, [
 	if t[last] <= start {
 		return nil, nil
 	}
-	in := Input{Anchored: !smoothed, Smoothed: smoothed}
-	x := extended{Window: &Window{Input: &in, T: t, F: f}, start: start, end: end}
+	x := extended{t: t, f: f, smoothed: smoothed, start: start, end: end}
 	left, right := x.left(first), x.right(last)
 	if t[first] <= start {
 		first++

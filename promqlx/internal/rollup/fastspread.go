@@ -8,7 +8,7 @@ import (
 
 // floats is the Floats form of stddev_over_time and stdvar_over_time.
 func (k varianceKind) floats(in *Input, out *row.Row) {
-	in.byFours(out, 1, func(_ int, fs []float64) float64 { return k.fast(fs) }, k.four)
+	in.byFours(out, 0, 1, func(_ int, fs []float64) float64 { return k.fast(fs) }, k.four)
 }
 
 // moments are a mean and a sum of squared distances with their compensations.

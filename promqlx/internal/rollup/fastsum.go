@@ -57,7 +57,7 @@ func (in *Input) kahans(out *row.Row, finish func(sum, c float64, n int) float64
 		}
 		return slow(fs)
 	}
-	in.byFours(out, 1, func(_ int, fs []float64) float64 {
+	in.byFours(out, 0, 1, func(_ int, fs []float64) float64 {
 		var s kahanSum
 		s.add(fs)
 		return last(&s, fs)

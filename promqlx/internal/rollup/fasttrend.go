@@ -1,6 +1,10 @@
 package rollup
 
-import "github.com/varvedb/varve/promqlx/internal/row"
+import (
+	"math"
+
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
 
 // floatsSmoothing is the Floats form of double_exponential_smoothing.
 func floatsSmoothing(in *Input, out *row.Row) {
@@ -13,8 +17,12 @@ func floatsSmoothing(in *Input, out *row.Row) {
 			return
 		}
 	}
+	from := 0
+	if lo, hi, held := in.covered(); held > 8*(hi-lo) && sameValues(in.Args[0]) && sameValues(in.Args[1]) {
+		from = in.smoothTogether(out)
+	}
 	sf, tf := in.Args[0], in.Args[1]
-	in.byFours(out, 2, func(i int, fs []float64) float64 {
+	in.byFours(out, from, 2, func(i int, fs []float64) float64 {
 		return smooth(fs, sf[i], tf[i])
 	}, func(x *four) (v [4]float64) {
 		a := x.step[0]
@@ -28,6 +36,98 @@ func floatsSmoothing(in *Input, out *row.Row) {
 		}
 		return smoothFour(x, sf[a], tf[a])
 	})
+}
+
+func sameValues(fs []float64) bool {
+	for _, f := range fs {
+		if f != fs[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// smoothTogether smooths the first windows, with the same factors, and returns
+// how many it did. What a window begins with is forgotten in time: once two
+// windows stand alike to the bit at the same sample, they do so for ever. So each
+// window is smoothed only until it meets a track, which goes on for all. Where
+// that takes long it does not pay, and is left to others.
+func (in *Input) smoothTogether(out *row.Row) (windows int) {
+	origin, end, _ := in.covered()
+	s := in.scratch()
+	tr := track{f: in.F[origin:end], s1: grow(&s.f0, end-origin), b: grow(&s.f1, end-origin), sf: in.Args[0][0], tf: in.Args[1][0]}
+	alone, all := 0, 0
+	for i, a := range in.Lo {
+		lo, hi := int(a)-origin, int(in.Hi[i])-origin
+		if hi-lo < 2 {
+			continue
+		}
+		v, steps := tr.window(lo, hi)
+		out.SetF(i, v)
+		alone += steps
+		if all += hi - lo; alone > all/4+2*len(tr.f) {
+			return i + 1
+		}
+	}
+	return len(in.Lo)
+}
+
+// track is a smoothing with where it stood after each value: s1 and b of
+// smoothing; s0 is the s1 before.
+type track struct {
+	f, s1, b []float64
+	sf, tf   float64
+	lo, hi   int // the values that it covers
+}
+
+// window returns the smoothed value of the window [lo, hi), and how many values
+// it looked at before it met the track. Windows come in ascending order.
+func (tr *track) window(lo, hi int) (v float64, steps int) {
+	if tr.hi < lo+2 {
+		tr.begin(lo)
+	}
+	tr.reach(hi)
+	if tr.lo == lo {
+		return tr.s1[hi-1], 0
+	}
+	var own smoothing
+	own.begin(tr.f[lo], tr.f[lo+1], tr.sf)
+	s0, s1, b := own.s0, own.s1, own.b
+	restS, restT := 1-tr.sf, 1-tr.tf
+	for j := lo + 1; ; {
+		if same(s1, tr.s1[j]) && same(b, tr.b[j]) && same(s0, tr.s1[j-1]) {
+			return tr.s1[hi-1], j - lo
+		}
+		if j++; j == hi {
+			return s1, j - lo
+		}
+		s0, s1, b = smoothStep(tr.f[j], s0, s1, b, tr.sf, tr.tf, restS, restT)
+	}
+}
+
+// same tells whether two values have the same bits.
+func same(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+
+// begin starts the track anew.
+func (tr *track) begin(lo int) {
+	var s smoothing
+	s.begin(tr.f[lo], tr.f[lo+1], tr.sf)
+	tr.lo, tr.hi = lo, lo+2
+	tr.s1[lo], tr.s1[lo+1], tr.b[lo+1] = s.s0, s.s1, s.b
+}
+
+// reach takes the track on to hi.
+func (tr *track) reach(hi int) {
+	if hi <= tr.hi {
+		return
+	}
+	s0, s1, b := tr.s1[tr.hi-2], tr.s1[tr.hi-1], tr.b[tr.hi-1]
+	restS, restT := 1-tr.sf, 1-tr.tf
+	for j := tr.hi; j < hi; j++ {
+		s0, s1, b = smoothStep(tr.f[j], s0, s1, b, tr.sf, tr.tf, restS, restT)
+		tr.s1[j], tr.b[j] = s1, b
+	}
+	tr.hi = hi
 }
 
 // smoothing is where the smoothing of a window stands.

@@ -29,7 +29,7 @@ func TestFormsAreEqual(t *testing.T) {
 				s := randomSeries(rng, kind, span)
 				for _, name := range functions() {
 					c := randomCall(rng, name, span)
-					c.at, c.anchored, c.smoothed = nil, false, false
+					c.at = nil
 					c.grid = row.Grid{Start: rng.Int64N(span/4) - 10_000, Step: []int64{1_000, 5_000, 10_000, 60_000, 600_000}[rng.IntN(5)]}
 					if rng.IntN(2) == 0 {
 						c.grid.Start -= c.grid.Start % 1000

@@ -8,7 +8,7 @@ import (
 // instantKind is irate or idelta.
 type instantKind struct{ rate bool }
 
-func (k instantKind) function() *Func { return &Func{k.window, k.floats} }
+func (k instantKind) function() *Func { return &Func{Window: k.window, Floats: k.floats} }
 
 // sample is a float or a histogram with its times.
 type sample struct {

@@ -25,14 +25,14 @@ func (x *four) same(n int) (a, b, c, d []float64) {
 	return a, x.fs[1][:len(a)], x.fs[2][:len(a)], x.fs[3][:len(a)]
 }
 
-// byFours computes the windows of at least least floats, four at once and the
+// byFours computes the windows from number from on that have at least least floats, four at once and the
 // last ones one by one. Windows that share a call of many ascend, but need not
 // be adjacent; many may change what it is given.
-func (in *Input) byFours(out *row.Row, least int, one func(step int, fs []float64) float64, many func(x *four) [4]float64) {
+func (in *Input) byFours(out *row.Row, from, least int, one func(step int, fs []float64) float64, many func(x *four) [4]float64) {
 	x := &in.scratch().lanes
 	n := 0
-	for i, lo := range in.Lo {
-		hi := in.Hi[i]
+	for i := from; i < len(in.Lo); i++ {
+		lo, hi := in.Lo[i], in.Hi[i]
 		if int(hi-lo) < least {
 			continue
 		}

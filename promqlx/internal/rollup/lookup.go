@@ -24,17 +24,17 @@ func lookup(name string) *Func {
 	case "idelta":
 		return instantKind{}.function()
 	case "changes":
-		return &Func{windowChanges, floatsChanges}
+		return &Func{Window: windowChanges, Floats: floatsChanges}
 	case "resets":
-		return &Func{windowResets, floatsResets}
+		return &Func{Window: windowResets, Floats: floatsResets}
 	case "deriv":
-		return &Func{windowDeriv, floatsDeriv}
+		return &Func{Window: windowDeriv, Floats: floatsDeriv}
 	case "predict_linear":
-		return &Func{windowPredictLinear, floatsPredictLinear}
+		return &Func{Window: windowPredictLinear, Floats: floatsPredictLinear}
 	case "double_exponential_smoothing":
-		return &Func{windowSmoothing, floatsSmoothing}
+		return &Func{Window: windowSmoothing, Floats: floatsSmoothing}
 	case "integral":
-		return &Func{windowIntegral, floatsIntegral}
+		return &Func{Window: windowIntegral, Floats: floatsIntegral}
 	}
 	return lookupOverTime(name)
 }
@@ -42,21 +42,21 @@ func lookup(name string) *Func {
 func lookupOverTime(name string) *Func {
 	switch name {
 	case "avg_over_time":
-		return &Func{windowAvg, floatsAvg}
+		return &Func{Window: windowAvg, Floats: floatsAvg}
 	case "sum_over_time":
-		return &Func{windowSum, floatsSum}
+		return &Func{Window: windowSum, Floats: floatsSum}
 	case "count_over_time":
-		return &Func{windowCount, floatsCount}
+		return &Func{Window: windowCount, Floats: floatsCount}
 	case "present_over_time", "absent_over_time":
-		return &Func{windowPresent, floatsPresent}
+		return &Func{Window: windowPresent, Floats: floatsPresent}
 	case "first_over_time":
-		return &Func{windowFirst, floatsFirst}
+		return &Func{Window: windowFirst, Floats: floatsFirst}
 	case "last_over_time":
-		return &Func{windowLast, floatsLast}
+		return &Func{Window: windowLast, Floats: floatsLast}
 	case "ts_of_first_over_time":
-		return &Func{windowFirstTime, floatsFirstTime}
+		return &Func{Window: windowFirstTime, Floats: floatsFirstTime}
 	case "ts_of_last_over_time":
-		return &Func{windowLastTime, floatsLastTime}
+		return &Func{Window: windowLastTime, Floats: floatsLastTime}
 	case "max_over_time":
 		return extremeKind{max: true}.function()
 	case "min_over_time":
@@ -70,9 +70,9 @@ func lookupOverTime(name string) *Func {
 	case "stdvar_over_time":
 		return varianceKind{}.function()
 	case "quantile_over_time":
-		return &Func{windowQuantile, floatsQuantile}
+		return &Func{Window: windowQuantile, Floats: floatsQuantile}
 	case "mad_over_time":
-		return &Func{windowMad, floatsMad}
+		return &Func{Window: windowMad, Floats: floatsMad}
 	}
 	return nil
 }

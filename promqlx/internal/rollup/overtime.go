@@ -67,7 +67,7 @@ func (w *Window) floatsOnly() bool {
 // extremeKind is the greatest or the smallest value of a window, or its time.
 type extremeKind struct{ max, time bool }
 
-func (k extremeKind) function() *Func { return &Func{k.window, k.floats} }
+func (k extremeKind) function() *Func { return &Func{Window: k.window, Floats: k.floats} }
 
 // window is as compareOverTime of Prometheus' promql/functions.go. Of equal
 // values the first is taken, for times the last. A NaN gives way to whatever

@@ -8,7 +8,9 @@ import (
 // rateKind is rate, increase or delta.
 type rateKind struct{ counter, perSecond bool }
 
-func (k rateKind) function() *Func { return &Func{k.window, k.all} }
+func (k rateKind) function() *Func {
+	return &Func{Window: k.window, Floats: k.all, Extended: k.extended}
+}
 
 // window is as extrapolatedRate of Prometheus' promql/functions.go.
 func (k rateKind) window(w *Window) (float64, *histogram.FloatHistogram, bool) {

@@ -77,15 +77,22 @@ type Func struct {
 	// Floats computes all windows of a series without histograms that are
 	// neither anchored nor smoothed, or is nil. Empty windows have no value.
 	Floats func(in *Input, out *row.Row)
+	// Extended is Floats for series whose windows are anchored or smoothed, or is
+	// nil.
+	Extended func(in *Input, out *row.Row)
 }
 
 // Run computes all windows of in and puts the values into out, which is empty.
 // An error is the query's: arguments that the function refuses, or histograms
 // that are invalid; the texts are those of Prometheus.
 func (f *Func) Run(in *Input, out *row.Row) error {
-	if f.Floats != nil && len(in.H) == 0 && !in.Anchored && !in.Smoothed {
+	all := f.Floats
+	if in.Anchored || in.Smoothed {
+		all = f.Extended
+	}
+	if all != nil && len(in.H) == 0 {
 		in.err = nil
-		f.Floats(in, out)
+		all(in, out)
 		return in.err
 	}
 	return f.Slow(in, out)

@@ -12,7 +12,7 @@ import (
 // varianceKind is the variance of a window, or its root.
 type varianceKind struct{ root bool }
 
-func (k varianceKind) function() *Func { return &Func{k.window, k.floats} }
+func (k varianceKind) function() *Func { return &Func{Window: k.window, Floats: k.floats} }
 
 // window is as varianceOverTime of Prometheus' promql/functions.go.
 func (k varianceKind) window(w *Window) (float64, *histogram.FloatHistogram, bool) {
