@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
 
 	"github.com/varvedb/varve/promqlx/internal/row"
 )
@@ -137,5 +139,67 @@ func BenchmarkSlide(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(in.Env.Grid.N), "ns/window")
 		})
+	}
+}
+
+// BenchmarkHistograms is rate over 6 h of histograms at 15 s.
+func BenchmarkHistograms(b *testing.B) {
+	h := &histogram.FloatHistogram{Schema: 2}
+	for range 40 {
+		h.PositiveBuckets = append(h.PositiveBuckets, 1)
+	}
+	h.PositiveSpans = []histogram.Span{{Offset: -10, Length: 40}}
+	for _, s := range []struct{ window, step int64 }{{120, 15}, {1200, 60}} {
+		in := &Input{Range: s.window * 1000, Name: func() string { return "m_total" }, Scratch: &Scratch{}, ArgPos: make([]posrange.PositionRange, 1)}
+		for t := int64(0); t <= 6*3600; t += 15 {
+			h = h.Copy()
+			for i := range h.PositiveBuckets {
+				h.PositiveBuckets[i] += float64(i % 3)
+			}
+			count(h)
+			in.HT, in.H = append(in.HT, t*1000), append(in.H, h)
+		}
+		in.Env = &row.Env{Grid: row.GridOf(s.window*1000, 6*3600*1000, s.step*1000)}
+		in.Slide(false)
+		out := row.New(in.Env.Grid.N)
+		points := make([]promql.HPoint, len(in.HT))
+		for i, t := range in.HT {
+			points[i] = promql.HPoint{T: t, H: in.H[i]}
+		}
+		f, _ := Lookup("rate")
+		b.Run(fmt.Sprintf("[%ds]:%ds/ours", s.window, s.step), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				out.Reset()
+				_ = f.Run(in, out)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(in.Env.Grid.N), "ns/window")
+		})
+		b.Run(fmt.Sprintf("[%ds]:%ds/upstream", s.window, s.step), func(b *testing.B) {
+			b.ReportAllocs()
+			call := upstreamRate(in, points)
+			for b.Loop() {
+				call()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(in.Env.Grid.N), "ns/window")
+		})
+	}
+}
+
+func upstreamRate(in *Input, points []promql.HPoint) func() {
+	c := &call{name: "rate", rangeMS: float64(in.Range)}
+	expr, err := parser.NewParser(parser.Options{}).ParseExpr(c.String())
+	if err != nil {
+		panic(err)
+	}
+	m := make(promql.Matrix, 1)
+	enh := &promql.EvalNodeHelper{Out: make(promql.Vector, 0, 1)}
+	return func() {
+		for i, lo := range in.HLo {
+			m[0].Histograms = points[lo:in.HHi[i]]
+			enh.Ts = in.Env.Grid.T(i)
+			v, _ := promql.FunctionCalls["rate"](nil, m, expr.(*parser.Call).Args, enh)
+			enh.Out = v[:0]
+		}
 	}
 }

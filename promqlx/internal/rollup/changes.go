@@ -32,7 +32,7 @@ func windowResets(w *Window) (float64, *histogram.FloatHistogram, bool) {
 		case a.h == nil && b.h == nil:
 			return b.f < a.f || isReset(a.st, a.t, b.st, b.t)
 		case a.h != nil && b.h != nil:
-			return isReset(a.st, a.t, b.st, b.t) || b.h.DetectReset(a.h)
+			return isReset(a.st, a.t, b.st, b.t) || w.detects(b.at)
 		}
 		return true
 	})
@@ -52,7 +52,7 @@ func (w *Window) countSteps(match func(a, b sample) bool) (float64, *histogram.F
 			cur = sample{t: w.T[i], st: stAt(w.ST, i), f: w.F[i]}
 			i++
 		} else {
-			cur = sample{t: w.HT[j], st: stAt(w.HST, j), h: w.H[j]}
+			cur = sample{t: w.HT[j], st: stAt(w.HST, j), h: w.H[j], at: j}
 			j++
 		}
 		if !first && match(prev, cur) {

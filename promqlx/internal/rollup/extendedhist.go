@@ -26,7 +26,7 @@ func (k rateKind) extendedHistograms(w *Window) (float64, *histogram.FloatHistog
 
 // histExtended is an anchored or smoothed window of histograms.
 type histExtended struct {
-	combiner
+	*combiner
 	counter     bool
 	start, end  int64
 	first, last int // histograms at the bounds

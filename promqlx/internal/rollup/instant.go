@@ -15,6 +15,7 @@ type sample struct {
 	t, st int64
 	f     float64
 	h     *histogram.FloatHistogram
+	at    int // which of the window's histograms h is; not set by lastTwo
 }
 
 // lastTwo returns the last two samples of a window that has two or more.

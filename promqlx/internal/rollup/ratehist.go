@@ -15,7 +15,7 @@ func (k rateKind) histograms(w *Window) (float64, *histogram.FloatHistogram, boo
 	last := len(w.H) - 1
 	c := w.combiner(w.firstPos())
 	if last > 0 {
-		if h = k.difference(w, &c); h == nil {
+		if h = k.difference(w, c); h == nil {
 			return 0, nil, false
 		}
 	}
@@ -55,7 +55,7 @@ func (k rateKind) difference(w *Window, c *combiner) *histogram.FloatHistogram {
 		}
 		// If there is a reset right after the first histogram, then that is not
 		// looked at and its buckets do not matter.
-		if second := w.H[1]; w.histReset(1) || second.DetectReset(first) {
+		if second := w.H[1]; w.histReset(1) || w.detects(1) {
 			first = &histogram.FloatHistogram{Schema: second.Schema, CustomValues: second.CustomValues}
 		}
 	}
@@ -106,7 +106,13 @@ func (c *combiner) addResets(h, prev *histogram.FloatHistogram) bool {
 			c.annos.Add(annotations.NewStartTimeOverlapWarning(w.Name(), w.firstPos()))
 			overlap = true
 		}
-		if (w.histReset(i) || w.H[i].DetectReset(prev)) && !c.add(h, prev) {
+		reset := w.histReset(i)
+		if !reset && prev == w.H[i-1] {
+			reset = w.detects(i)
+		} else if !reset {
+			reset = w.H[i].DetectReset(prev)
+		}
+		if reset && !c.add(h, prev) {
 			return false
 		}
 		prev = w.H[i]
@@ -120,6 +126,19 @@ func (w *Window) histReset(i int) bool {
 	return w.HST != nil && isReset(w.HST[i-1], w.HT[i-1], w.HST[i], w.HT[i])
 }
 
+// detects tells whether histogram i looks as if there was a reset between it and
+// the one before. It is looked at once, however many windows hold both.
+func (w *Window) detects(i int) bool {
+	known := &w.histResets[i]
+	if *known == 0 {
+		*known = 1
+		if w.H[i].DetectReset(w.H[i-1]) {
+			*known = 2
+		}
+	}
+	return *known == 2
+}
+
 // combiner adds and subtracts histograms and keeps the annotations of that.
 type combiner struct {
 	w     *Window
@@ -127,7 +146,10 @@ type combiner struct {
 	annos annotations.Annotations
 }
 
-func (w *Window) combiner(pos posrange.PositionRange) combiner { return combiner{w: w, pos: pos} }
+func (w *Window) combiner(pos posrange.PositionRange) *combiner {
+	w.c = combiner{w: w, pos: pos}
+	return &w.c
+}
 
 // done hands the annotations to the evaluation.
 func (c *combiner) done() {
@@ -168,14 +190,15 @@ func (c *combiner) sub(a, b *histogram.FloatHistogram) bool {
 
 func (c *combiner) judge(op annotations.HistogramOperation, reconciled bool, err error) bool {
 	switch {
+	case err == nil: // first, as what errors.Is takes is allocated
+		if reconciled {
+			c.annos.Add(annotations.NewMismatchedCustomBucketsHistogramsInfo(c.pos, op))
+		}
+		return true
 	case errors.Is(err, histogram.ErrHistogramsIncompatibleSchema):
 		c.mixed()
-		return false
-	case err != nil:
+	default:
 		c.w.fail(err)
-		return false
-	case reconciled:
-		c.annos.Add(annotations.NewMismatchedCustomBucketsHistogramsInfo(c.pos, op))
 	}
-	return true
+	return false
 }

@@ -64,6 +64,12 @@ type Window struct {
 	HST []int64
 
 	Arg []float64 // scalar arguments at this step
+
+	// resets is what is known of each histogram of the series and the one before
+	// it, histResets of those of the window; see detects.
+	resets, histResets []uint8
+
+	c combiner // of this window
 }
 
 // Ts returns the time of the step (EvalNodeHelper.Ts).
@@ -104,6 +110,8 @@ func (f *Func) Slow(in *Input, out *row.Row) error {
 	s := in.scratch()
 	w := &s.window
 	*w = Window{Input: in, Arg: grow(&s.arg, len(in.Args))}
+	w.resets = grow(&s.resets, len(in.H))
+	clear(w.resets)
 	defer func() { *w = Window{} }()
 	for i := range in.Lo {
 		w.at(i)
@@ -168,6 +176,7 @@ func (w *Window) at(i int) {
 	if in.HLo != nil {
 		lo, hi := in.HLo[i], in.HHi[i]
 		w.HT, w.H = in.HT[lo:hi], in.H[lo:hi]
+		w.histResets = w.resets[lo:hi]
 		if in.HST != nil {
 			w.HST = in.HST[lo:hi]
 		}

@@ -9,6 +9,7 @@ type Scratch struct {
 	lanes  four
 	window Window
 	arg    []float64
+	resets []uint8
 
 	i0, i1, i2, i3 []int64
 }

@@ -21,12 +21,12 @@ func (j *joined) see(h *histogram.FloatHistogram) {
 
 // finish notes what was met, or why there is no value.
 func (j *joined) finish(w *Window, h *histogram.FloatHistogram, err error) (float64, *histogram.FloatHistogram, bool) {
-	switch {
-	case errors.Is(err, histogram.ErrHistogramsIncompatibleSchema):
-		w.note(annotations.NewMixedExponentialCustomHistogramsWarning(w.Name(), w.firstPos()))
-		return 0, nil, false
-	case err != nil:
-		w.fail(err)
+	if err != nil {
+		if errors.Is(err, histogram.ErrHistogramsIncompatibleSchema) {
+			w.note(annotations.NewMixedExponentialCustomHistogramsWarning(w.Name(), w.firstPos()))
+		} else {
+			w.fail(err)
+		}
 		return 0, nil, false
 	}
 	if j.reset && j.notReset {
