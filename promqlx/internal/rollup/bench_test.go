@@ -25,6 +25,7 @@ var benchShapes = []struct {
 	{"6h@10s[5m]:15s", 10, 6 * 3600, 300, 15},
 	{"6h@10s[1h]:60s", 10, 6 * 3600, 3600, 60},
 	{"27h@10s[1d]:10s", 10, 27 * 3600, 86400, 10},
+	{"3h@10s[1m]:10s", 10, 3 * 3600, 60, 10},
 }
 
 func benchInput(name string, interval, span, window, step int64, value func(i int) float64) *Input {
@@ -86,6 +87,13 @@ func BenchmarkForms(b *testing.B) {
 					})
 				}
 				measure("fast", func() { _ = f.Run(in, out) })
+				if Check(name, false, true) == nil {
+					wide := *in
+					wide.Env = &row.Env{Grid: in.Env.Grid, Lookback: 300_000}
+					wide.Smoothed, wide.Lo, wide.Hi = true, nil, nil
+					wide.Slide(false)
+					measure("smoothed", func() { _ = f.Run(&wide, out) })
+				}
 				measure("window", func() { _ = f.Slow(in, out) })
 				if call := upstreamCall(name, in); call != nil {
 					measure("upstream", call)

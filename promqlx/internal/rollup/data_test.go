@@ -59,7 +59,7 @@ func newSeries(kind string, samples []testSample) *testSeries {
 }
 
 var floatKinds = []string{
-	"integers", "counter", "decimals", "wild", "nan", "huge", "zeros", "constant", "infinite", "gauge", "large integers", "halves",
+	"integers", "counter", "decimals", "wild", "nan", "huge", "zeros", "constant", "infinite", "gauge", "large integers", "wide integers", "halves",
 }
 
 var histKinds = []string{"exponential", "custom", "gauges", "hist mix", "mix"}
@@ -147,6 +147,8 @@ func floatsOf(rng *rand.Rand, kind string) func() float64 {
 		return func() float64 { return float64(rng.IntN(200)-100) / 8 }
 	case "large integers":
 		return func() float64 { return float64(rng.Int64N(1<<54) - 1<<53) }
+	case "wide integers":
+		return func() float64 { return float64(rng.Int64N(1 << (20 + rng.IntN(25)))) }
 	case "counter":
 		return func() float64 {
 			if v += float64(rng.IntN(10)); rng.IntN(15) == 0 {

@@ -16,6 +16,12 @@ type extended struct {
 	smoothed, counter bool
 	start, end        int64 // of the window as written
 	lookbackStart     int64
+
+	// Where resets were looked for before: the list, the whole series, and where
+	// the window starts in it.
+	list *resetList
+	all  []float64
+	lo   int32
 }
 
 // edge is a value at a bound of the window and its start time.
@@ -37,7 +43,11 @@ func (k rateKind) extendedFloats(w *Window) (float64, *histogram.FloatHistogram,
 
 // extended is the Floats form of anchored and smoothed windows.
 func (k rateKind) extended(in *Input, out *row.Row) {
-	x := extended{smoothed: in.Smoothed, counter: k.counter}
+	x := extended{smoothed: in.Smoothed, counter: k.counter, all: in.F}
+	if k.counter {
+		list := in.resetList()
+		x.list = &list
+	}
 	before, seconds := in.rangeAndOffset(), in.rangeSeconds()
 	after, until := int32(0), int32(0) // the first floats after start, and from end
 	for i, lo := range in.Lo {
@@ -48,7 +58,7 @@ func (k rateKind) extended(in *Input, out *row.Row) {
 		ts := in.Env.Grid.T(i)
 		x.start, x.end = ts-before, ts-in.Offset
 		x.lookbackStart = x.start - in.Env.Lookback
-		x.t, x.f = in.T[lo:hi], in.F[lo:hi]
+		x.t, x.f, x.lo = in.T[lo:hi], in.F[lo:hi], lo
 		if in.ST != nil {
 			x.st = in.ST[lo:hi]
 		}
@@ -180,15 +190,28 @@ func (x *extended) right(last int) edge {
 // between are those from lo up to hi (correctForCounterResets).
 func (x *extended) resets(left, right edge, lo, hi int) float64 {
 	lost, prev, prevT, prevST := 0.0, left.v, x.start, left.st
-	for i := lo; i < hi; i++ {
-		st := stAt(x.st, i)
-		if x.f[i] < prev || isReset(prevST, prevT, st, x.t[i]) {
+	if lo < hi {
+		if x.f[lo] < prev || isReset(prevST, prevT, stAt(x.st, lo), x.t[lo]) {
 			lost += prev
 		}
-		prev, prevT, prevST = x.f[i], x.t[i], st
+		lost = x.between(lo, hi, lost)
+		prev, prevT, prevST = x.f[hi-1], x.t[hi-1], stAt(x.st, hi-1)
 	}
 	if right.v < prev || isReset(prevST, prevT, right.st, x.end) {
 		lost += prev
+	}
+	return lost
+}
+
+// between adds the values before the resets from sample lo up to hi to lost.
+func (x *extended) between(lo, hi int, lost float64) float64 {
+	if x.list != nil {
+		return x.list.add(x.all, x.lo+int32(lo), x.lo+int32(hi), lost)
+	}
+	for i := lo + 1; i < hi; i++ {
+		if x.f[i] < x.f[i-1] || isReset(stAt(x.st, i-1), x.t[i-1], stAt(x.st, i), x.t[i]) {
+			lost += x.f[i-1]
+		}
 	}
 	return lost
 }
