@@ -1,9 +1,8 @@
 // Package binop combines vectors and scalars: arithmetic, comparisons, set
 // operators, and the matching of series to series.
 //
-// A Join works by series: it finds out which rows meet and what labels they give
-// before it touches a value, then combines whole columns. What only a look at
-// each step can tell, such as two series on the "one" side that meet at some of
-// the steps, goes to the slow twin (bySteps), which does as Prometheus' engine
-// does, step by step.
+// A join has one side as a whole and takes the other row by row: for each it
+// finds the rows that match and combines whole columns. What Prometheus' engine
+// finds out step by step (which it does in the order of time, and stops at the
+// first error) is gathered in sets of steps and decided in the end.
 package binop

@@ -7,20 +7,59 @@ import (
 	"github.com/varvedb/varve/promqlx/internal/row"
 )
 
-// sets runs and, or and unless: steps of rows are kept by whether their match
-// group has a sample on the other side.
-func (j *Join) sets(left, right []*row.Row) ([]*row.Row, error) {
-	s := newSigner(j.Matching)
-	var out []*row.Row
-	switch j.Op {
-	case parser.LOR:
-		there := presence(left, s.all(left, false), s)
-		out = append(left, mask(right, s.all(right, true), there, false)...)
-	default:
-		there := presence(right, s.all(right, false), s)
-		out = mask(left, s.all(left, true), there, j.Op == parser.LAND)
+// addSet keeps the steps of r at which its match group is there, or is not. All
+// of the left side of an or is kept, and masks the right side in the end.
+func (s *Stream) addSet(r *row.Row, emit func(*row.Row) error) error {
+	r.Key = -1
+	if s.Op == parser.LOR {
+		s.mark(s.signs.of(r.Labels, true), r)
+		return emit(r)
 	}
-	return j.mergeRows(out)
+	var steps row.Bits
+	if g := s.signs.of(r.Labels, true); g >= 0 {
+		steps = s.there[g]
+	}
+	if mask(r, steps, s.Op == parser.LAND); r.Empty() {
+		return nil
+	}
+	return emit(r)
+}
+
+// endSet hands over what an or keeps of its right side.
+func (s *Stream) endSet(emit func(*row.Row) error) error {
+	if s.Op != parser.LOR {
+		return nil
+	}
+	for k, r := range s.one {
+		var steps row.Bits
+		if g := s.sigs[k]; int(g) < len(s.there) {
+			steps = s.there[g]
+		}
+		if mask(r, steps, false); r.Empty() {
+			continue
+		}
+		r.Key = -1
+		if err := emit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark notes the steps of r for its match group, if the right side has it.
+func (s *Stream) mark(g int32, r *row.Row) {
+	if g < 0 {
+		return
+	}
+	if s.there == nil {
+		s.there = make([]row.Bits, s.signs.seen.Len())
+	}
+	if s.there[g] == nil {
+		s.there[g] = s.set()
+	}
+	for w, x := range presentAt(r) {
+		s.there[g][w] |= x
+	}
 }
 
 // presence returns by match group the steps with a sample. The sets may be those
@@ -68,35 +107,27 @@ func hasHistogram(r *row.Row) bool {
 	return false
 }
 
-// mask keeps of rows the steps at which their match group is there, or is not,
-// and leaves rows out that are empty then.
-func mask(rows []*row.Row, sigs []int32, there []row.Bits, keep bool) []*row.Row {
-	out := rows[:0]
-	for i, r := range rows {
-		if sigs[i] < 0 {
-			if !keep {
-				out = append(out, r)
-			}
-			continue
+// mask keeps the steps of r that are, or are not, in steps; nil is the empty set.
+func mask(r *row.Row, steps row.Bits, keep bool) {
+	if steps == nil {
+		if keep {
+			r.Has.Clear()
+			clear(r.H)
 		}
-		steps := there[sigs[i]]
-		for w := range r.Has {
-			if keep {
-				r.Has[w] &= steps[w]
-			} else {
-				r.Has[w] &^= steps[w]
-			}
-		}
-		for k := range r.H {
-			if steps.Get(k) != keep {
-				r.H[k] = nil
-			}
-		}
-		if !r.Empty() {
-			out = append(out, r)
+		return
+	}
+	for w := range r.Has {
+		if keep {
+			r.Has[w] &= steps[w]
+		} else {
+			r.Has[w] &^= steps[w]
 		}
 	}
-	return out
+	for i := range r.H {
+		if steps.Get(i) != keep {
+			r.H[i] = nil
+		}
+	}
 }
 
 // mergeRows joins rows with equal labels, as rangeEval of Prometheus' engine

@@ -1,7 +1,6 @@
 package binop
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -20,7 +19,7 @@ type sample struct {
 }
 
 // stepper joins step by step as Prometheus' engine does: it is the slow twin of
-// sets and plan, and serves what plan leaves to it.
+// Stream, for tests to compare.
 type stepper struct {
 	*Join
 	elems   elems
@@ -225,10 +224,7 @@ func (j *stepJoin) pair(many, one sample, sig int32) error {
 		key = ls.Hash()
 	}
 	if _, ok := j.matched[sig][key]; ok {
-		if j.Matching.Card == parser.CardOneToOne {
-			return errors.New("multiple matches for labels: many-to-one matching must be explicit (group_left/group_right)")
-		}
-		return errors.New("multiple matches for labels: grouping labels must ensure unique matches")
+		return multipleMatches(j.Matching)
 	}
 	if j.matched[sig] == nil {
 		j.matched[sig] = make(map[uint64]struct{})

@@ -25,7 +25,7 @@ type VectorScalar struct {
 
 // Each combines r with the scalar, in place, and drops its name where the
 // operator does. The row may be empty then. The caller joins rows that have
-// become equal, except in an instant query whose names go late.
+// become equal (row.MergeSame), except where names go late.
 func (v *VectorScalar) Each(r *row.Row, scalar []float64) {
 	if r.Histograms() || trims(v.Op) {
 		v.steps(r, scalar)
