@@ -84,12 +84,18 @@ type heapGroup struct {
 type heaps struct {
 	n       int
 	reverse bool
-	groups  []heapGroup
+	groups  column[heapGroup]
+	count   int // groups
 	floats  slab[float64]
 	ints    slab[int32]
-	rows    []chosen
+	rows    column[chosen]
+	chosen  int // rows
 	cur     int // number of the row being added, -1 if nothing of it is chosen
 	held    int64
+}
+
+func newHeaps(n int, reverse bool) heaps {
+	return heaps{n: n, reverse: reverse, groups: newColumn[heapGroup](1), rows: newColumn[chosen](1), cur: -1}
 }
 
 // chosen is a row some of whose samples are in a heap.
@@ -100,11 +106,10 @@ type chosen struct {
 	drop   bool
 }
 
+// group returns group g. It stays where it is until a new one is asked for.
 func (a *heaps) group(g int) *heapGroup {
-	for len(a.groups) <= g {
-		a.groups = append(a.groups, heapGroup{})
-	}
-	gr := &a.groups[g]
+	a.count = max(a.count, g+1)
+	gr := &a.groups.at(g)[0]
 	if gr.size == nil {
 		gr.size = a.ints.take(a.n)
 	}
@@ -142,7 +147,7 @@ func (a *heaps) replaceTop(h stepHeap, f float64, r *row.Row) {
 // widen makes the heaps of a group hold more.
 func (a *heaps) widen(gr *heapGroup, most int64) {
 	room := max(2*gr.room, 4)
-	if a.n == 1 && gr.room == 0 {
+	if gr.room == 0 {
 		room = 1
 	}
 	room = int(min(int64(room), most))
@@ -157,21 +162,24 @@ func (a *heaps) widen(gr *heapGroup, most int64) {
 // choose returns the number of r, which has one more sample in a heap.
 func (a *heaps) choose(r *row.Row) int32 {
 	if a.cur < 0 {
-		a.cur = len(a.rows)
-		c := chosen{labels: r.Labels, drop: r.DropName}
+		a.cur = a.chosen
+		a.chosen++
+		c := a.row(a.cur)
+		c.labels, c.drop = r.Labels, r.DropName
 		if a.n == 1 {
 			c.h = r.HAt(0)
 		}
-		a.rows = append(a.rows, c)
 		a.held += int64(r.Labels.ByteSize())
 	}
-	a.rows[a.cur].refs++
+	a.row(a.cur).refs++
 	return int32(a.cur)
 }
 
+func (a *heaps) row(k int) *chosen { return &a.rows.at(k)[0] }
+
 // release takes one sample of a row out, and lets its labels go with the last.
 func (a *heaps) release(k int32) {
-	c := &a.rows[k]
+	c := a.row(int(k))
 	if c.refs--; c.refs == 0 && int(k) != a.cur {
 		a.held -= int64(c.labels.ByteSize())
 		c.labels = labels.EmptyLabels()
@@ -182,16 +190,17 @@ func (a *heaps) release(k int32) {
 func (a *heaps) emitOrdered(sorted bool, emit func(*row.Row) error) error {
 	out := row.New(1)
 	var h stepHeap
-	for g := range a.groups {
-		if a.groups[g].size == nil {
+	for g := range a.count {
+		gr := &a.groups.at(g)[0]
+		if gr.size == nil {
 			continue
 		}
-		h = a.at(&a.groups[g], 0)
+		h = a.at(gr, 0)
 		if sorted {
 			h.sort()
 		}
 		for k, f := range h.f {
-			c := a.rows[h.from[k]]
+			c := a.row(int(h.from[k]))
 			out.Reset()
 			out.Labels, out.DropName = c.labels, c.drop
 			out.SetAt(0, f, c.h)
@@ -210,15 +219,15 @@ func (a *heaps) emitRows(emit func(*row.Row) error) error {
 		f    float64
 	}
 	total := 0
-	start := make([]int, len(a.rows)+1) // of each row's samples
-	for k := range a.rows {
+	start := make([]int, a.chosen+1) // of each row's samples
+	for k := range a.chosen {
 		start[k] = total
-		total += int(a.rows[k].refs)
+		total += int(a.row(k).refs)
 	}
-	start[len(a.rows)] = total
+	start[a.chosen] = total
 	samples, next := make([]sample, total), append([]int(nil), start...)
-	for g := range a.groups {
-		gr := &a.groups[g]
+	for g := range a.count {
+		gr := &a.groups.at(g)[0]
 		for i := range gr.size {
 			h := a.at(gr, i)
 			for e, k := range h.from {
@@ -228,12 +237,13 @@ func (a *heaps) emitRows(emit func(*row.Row) error) error {
 		}
 	}
 	out := row.New(a.n)
-	for k := range a.rows {
-		if a.rows[k].refs == 0 {
+	for k := range a.chosen {
+		c := a.row(k)
+		if c.refs == 0 {
 			continue
 		}
 		out.Reset()
-		out.Labels, out.DropName = a.rows[k].labels, a.rows[k].drop
+		out.Labels, out.DropName = c.labels, c.drop
 		for _, s := range samples[start[k]:start[k+1]] {
 			out.SetF(int(s.step), s.f)
 		}
@@ -245,5 +255,5 @@ func (a *heaps) emitRows(emit func(*row.Row) error) error {
 }
 
 func (a *heaps) bytes() int64 {
-	return a.held + int64(8*a.floats.held+4*a.ints.held+80*len(a.groups)+40*cap(a.rows))
+	return a.held + int64(8*a.floats.held+4*a.ints.held+80*a.groups.held+40*a.rows.held)
 }

@@ -38,7 +38,7 @@ type limited struct {
 
 func newLimits(b base) *limits {
 	a := &limits{base: b, rows: newKept(&b), mask: row.NewBits(b.n), count: newColumn[int32](b.n)}
-	a.heaps.n, a.heaps.cur = b.n, -1
+	a.heaps = newHeaps(b.n, false)
 	if b.Op == parser.LIMITK {
 		a.k, a.err = countsOf(b.Param)
 		return a

@@ -15,13 +15,15 @@ import (
 // quantiles keeps all values of its groups: a quantile needs them at once.
 type quantiles struct {
 	base
-	rows  kept
-	group [][]int32 // the rows of each group, in order
-	held  int
+	rows kept
+	// The rows of a group are a list, in order: first and last by group, next by
+	// row, all numbers plus 1.
+	first, last, next column[int32]
 }
 
 func newQuantiles(b base) *quantiles {
 	a := &quantiles{base: b, rows: newKept(&b)}
+	a.first, a.last, a.next = newColumn[int32](1), newColumn[int32](1), newColumn[int32](1)
 	e := extentOf(b.Param)
 	if e.nan {
 		a.annos.Add(annotations.NewInvalidQuantileWarning(math.NaN(), b.ParamPos))
@@ -36,21 +38,31 @@ func newQuantiles(b base) *quantiles {
 }
 
 func (a *quantiles) Add(g int, r *row.Row) {
-	for len(a.group) <= g {
-		a.group = append(a.group, nil)
-	}
+	first, last := &a.first.at(g)[0], &a.last.at(g)[0]
 	if anyHistogram(r.H) {
 		a.ignored = true
 	}
-	a.noteDrop(g, r, func(i int) bool {
-		return slices.ContainsFunc(a.group[g], func(k int32) bool { return a.rows.bits(int(k)).Get(i) })
-	})
+	a.noteDrop(g, r, func(i int) bool { return a.rowAt(*first, i) })
 	if !r.Has.Any() {
 		return
 	}
-	k := a.rows.add(r.F, r.Has)
-	a.group[g] = append(a.group[g], int32(k))
-	a.held += 4
+	k := int32(a.rows.add(r.F, r.Has)) + 1
+	if *last == 0 {
+		*first = k
+	} else {
+		a.next.at(int(*last) - 1)[0] = k
+	}
+	*last = k
+}
+
+// rowAt tells whether a row of the list has a value at step i.
+func (a *quantiles) rowAt(k int32, i int) bool {
+	for ; k != 0; k = a.next.at(int(k) - 1)[0] {
+		if a.rows.bits(int(k) - 1).Get(i) {
+			return true
+		}
+	}
+	return false
 }
 
 func (a *quantiles) Finish(groups []labels.Labels, emit func(*row.Row) error) error {
@@ -58,13 +70,11 @@ func (a *quantiles) Finish(groups []labels.Labels, emit func(*row.Row) error) er
 	var block stepBlock
 	for g, ls := range groups {
 		out.Has.Clear()
-		if g < len(a.group) {
-			for w := range a.words {
-				block.gather(&a.rows, a.group[g], w)
-				for i, values := range block.values {
-					if len(values) > 0 {
-						out.SetF(w<<6+i, quantileOf(a.Param[w<<6+i], values))
-					}
+		for w := range a.words {
+			a.gather(&block, a.first.at(g)[0], w)
+			for i, values := range block {
+				if len(values) > 0 {
+					out.SetF(w<<6+i, quantileOf(a.Param[w<<6+i], values))
 				}
 			}
 		}
@@ -76,21 +86,23 @@ func (a *quantiles) Finish(groups []labels.Labels, emit func(*row.Row) error) er
 	return nil
 }
 
-func (a *quantiles) Bytes() int64 { return a.rows.bytes() + int64(a.held) + 24*int64(len(a.group)) }
+func (a *quantiles) Bytes() int64 {
+	return a.rows.bytes() + int64(4*(a.first.held+a.last.held+a.next.held))
+}
 
 // stepBlock holds the values of many rows at 64 steps.
-type stepBlock struct{ values [64][]float64 }
+type stepBlock [64][]float64
 
-// gather takes the values of the rows at the steps of word w.
-func (b *stepBlock) gather(rows *kept, which []int32, w int) {
-	for i := range b.values {
-		b.values[i] = b.values[i][:0]
+// gather takes the values of the rows of a list at the steps of word w.
+func (a *quantiles) gather(b *stepBlock, k int32, w int) {
+	for i := range b {
+		b[i] = b[i][:0]
 	}
-	for _, k := range which {
-		x, f := rows.bits(int(k))[w], rows.floats(int(k))[w<<6:]
+	for ; k != 0; k = a.next.at(int(k) - 1)[0] {
+		x, f := a.rows.bits(int(k) - 1)[w], a.rows.floats(int(k) - 1)[w<<6:]
 		for ; x != 0; x &= x - 1 {
 			i := bits.TrailingZeros64(x)
-			b.values[i] = append(b.values[i], f[i])
+			b[i] = append(b[i], f[i])
 		}
 	}
 }
@@ -113,9 +125,12 @@ func quantileOf(q float64, values []float64) float64 {
 	weight := rank - math.Floor(rank)
 
 	lo, hi := int(lower), int(upper)
-	if len(values) > 12 && distinct(values) {
+	switch {
+	case len(values) <= few:
+		ascending(values).insertionSort()
+	case distinct(values):
 		sortUpTo(values, lo, hi)
-	} else {
+	default:
 		sort.Sort(ascending(values))
 	}
 	if weight == 0 {
@@ -132,6 +147,18 @@ type ascending []float64
 func (s ascending) Len() int           { return len(s) }
 func (s ascending) Less(i, j int) bool { return s[i] != s[i] || s[i] < s[j] }
 func (s ascending) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
+
+// few is up to how many values package sort sorts by insertion.
+const few = 12
+
+// insertionSort does what sort.Sort does with few values.
+func (s ascending) insertionSort() {
+	for i := 1; i < len(s); i++ {
+		for j := i; j > 0 && s.Less(j, j-1); j-- {
+			s.Swap(j, j-1)
+		}
+	}
+}
 
 // distinct tells whether values that compare as equal have the same bits, so
 // that any way to sort them gives the same: there are no NaNs, and not both
@@ -153,7 +180,7 @@ func distinct(values []float64) bool {
 // sorting would put there. There are no NaNs.
 func sortUpTo(v []float64, lo, hi int) {
 	from, to := 0, len(v)
-	for tries := 2 * bits.Len(uint(len(v))); to-from > 12 && tries > 0; tries-- {
+	for tries := 2 * bits.Len(uint(len(v))); to-from > few && tries > 0; tries-- {
 		// The median of three as the pivot, by Hoare's scheme.
 		a, b, c := v[from], v[from+(to-from)/2], v[to-1]
 		pivot := max(min(a, b), min(max(a, b), c))

@@ -56,7 +56,7 @@ type tops struct {
 
 func newTops(b base) *tops {
 	a := &tops{base: b, bottom: b.Op == parser.BOTTOMK, tops: newColumn[float64](b.n)}
-	a.heaps = heaps{n: b.n, reverse: a.bottom}
+	a.heaps = newHeaps(b.n, a.bottom)
 	a.k, a.err = countsOf(b.Param)
 	for _, k := range a.k {
 		a.most = max(a.most, k)
@@ -161,9 +161,10 @@ func (a *tops) offer(gr *heapGroup, i int, r *row.Row, top []float64) {
 // forget ends the row being added: if all its samples are out again there was
 // none.
 func (a *heaps) forget() {
-	if a.cur >= 0 && a.rows[a.cur].refs == 0 {
-		a.held -= int64(a.rows[a.cur].labels.ByteSize())
-		a.rows = a.rows[:a.cur]
+	if a.cur >= 0 && a.row(a.cur).refs == 0 {
+		a.held -= int64(a.row(a.cur).labels.ByteSize())
+		*a.row(a.cur) = chosen{}
+		a.chosen--
 	}
 	a.cur = -1
 }
