@@ -22,7 +22,7 @@ import (
 func TestAddCompensated(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 0))
-	for round := range 200_000 {
+	for round := range 20_000 {
 		v, c, x := make([]float64, 3), make([]float64, 3), make([]float64, 3)
 		for i := range v {
 			v[i], c[i], x[i] = wild(rng), wild(rng), wild(rng)
@@ -65,7 +65,7 @@ func same(a, b float64) bool {
 func TestQuantileOf(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 0))
-	for round := range 5000 {
+	for round := range 2000 {
 		values := make([]float64, 1+rng.IntN(200))
 		few := 1 + rng.IntN(100)
 		for i := range values {

@@ -84,7 +84,7 @@ func oracle(t *testing.T, e *promql.Engine, rows []*row.Row, grid row.Grid, quer
 }
 
 func answerOf(rows []*row.Row, annos annotations.Annotations, query string, grid row.Grid) answer {
-	a := answer{rows: rowtest.Text(rows, false)}
+	a := answer{rows: rowtest.Text(rows, computes(query))}
 	if grid.N > 1 || strings.Contains(query, "count_values") {
 		slices.Sort(a.rows)
 	}
@@ -92,6 +92,15 @@ func answerOf(rows []*row.Row, annos annotations.Annotations, query string, grid
 	a.annos = append(warnings, infos...)
 	slices.Sort(a.annos)
 	return a
+}
+
+// computes tells whether a query computes values, rather than choosing among
+// them. What is computed of two NaNs is one of them, which depends on the
+// compiler.
+func computes(query string) bool {
+	return slices.ContainsFunc([]string{"sum", "avg", "std", "quantile"}, func(op string) bool {
+		return strings.HasPrefix(query, op)
+	})
 }
 
 // specOf makes the spec of a query that is one aggregation.
@@ -228,6 +237,9 @@ func TestAgainstPrometheus(t *testing.T) {
 		rows = append(rows, paramRow(steps, func(int) float64 { return ks[rng.IntN(len(ks))] }))
 		for _, op := range operators {
 			for _, by := range []string{"", "by (a)", "by (a, b)", "by (__name__, __type__, __type__)", "without (b, i)", "without (a)"} {
+				if testing.Short() && rng.IntN(4) > 0 {
+					continue
+				}
 				query := queryOf(op, by, `{__name__=~"m.*"}`)
 				env := &row.Env{Grid: gridOf(steps)}
 				got := ours(specOf(t, p, query, rows, steps), rows, env, query)

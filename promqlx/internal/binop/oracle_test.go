@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func answerOf(rows []*row.Row, annos annotations.Annotations, err error, query s
 	if err != nil {
 		return answer{err: err.Error()}
 	}
-	a := answer{rows: rowtest.Text(rows, false)}
+	a := answer{rows: rowtest.Text(rows, !passes(query))}
 	if grid.N > 1 {
 		slices.Sort(a.rows)
 	}
@@ -93,6 +94,22 @@ func answerOf(rows []*row.Row, annos annotations.Annotations, err error, query s
 	a.annos = append(warnings, infos...)
 	slices.Sort(a.annos)
 	return a
+}
+
+// passes tells whether a query passes values on: then NaNs keep their bits. What
+// is computed of two NaNs is one of them, which depends on the compiler.
+func passes(query string) bool {
+	return slices.ContainsFunc([]string{"==", "!=", "<", ">", "and", "or", "unless"}, func(op string) bool {
+		return strings.Contains(query, " "+op+" ") || strings.Contains(query, " "+op+"= ")
+	})
+}
+
+// roundsOf returns how many rounds to test of n.
+func roundsOf(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
 }
 
 // late drops the names that are left to the end.
@@ -211,10 +228,7 @@ func randomJoin(rng *rand.Rand, l, r string) string {
 func TestJoinAgainstPrometheus(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	rounds := 10_000
-	if testing.Short() {
-		rounds = 3000
-	}
+	rounds := roundsOf(10_000)
 	var failed, annotated, filled int
 	for _, delayed := range []bool{false, true} {
 		engine, p := newEngine(delayed)
@@ -269,7 +283,7 @@ func TestVectorScalarAgainstPrometheus(t *testing.T) {
 	t.Logf("seed %d", seed)
 	for _, delayed := range []bool{false, true} {
 		engine, p := newEngine(delayed)
-		for round := range 2000 {
+		for round := range roundsOf(2000) {
 			rng := rand.New(rand.NewPCG(seed, uint64(round)))
 			steps := []int{1, 1, 3, 64, 70}[round%5]
 			o := rowtest.Options{Steps: steps, Gaps: 0.4 * float64(rng.IntN(3)), Histograms: 0.3 * float64(rng.IntN(2))}
@@ -364,7 +378,7 @@ func TestSetsWithLateNames(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	engine, p := newEngine(true)
-	for round := range 2000 {
+	for round := range roundsOf(2000) {
 		rng := rand.New(rand.NewPCG(seed, uint64(round)))
 		steps := []int{1, 3, 10}[round%3]
 		o := rowtest.Options{Steps: steps, Gaps: 0.6, Histograms: 0.2}
