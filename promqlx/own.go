@@ -93,7 +93,7 @@ func (e *evaluation) params(t *Trace) exec.Params {
 	return exec.Params{
 		Queryable: r.Storage, Grid: grid, Instant: r.Step == 0, Lookback: r.Lookback.Milliseconds(),
 		DelayedNames: e.own.set[featDelayedNameRemoval], TypeAndUnit: e.own.set[featTypeAndUnitLabels],
-		NoMetadata: e.noMetadata, StartTimes: r.StartTimestamps, Meter: r.Meter, Stats: r.Stats.Samples, Workers: e.own.workers,
+		NoMetadata: e.noMetadata, StartTimes: r.StartTimestamps, Meter: r.Meter, Trace: t, Stats: r.Stats.Samples, Workers: e.own.workers,
 	}
 }
 

@@ -45,7 +45,9 @@ func (e *Engine) prepare(ctx context.Context, r *Request, opts QueryOptions) (Qu
 		Samples: stats.NewQuerySamples(opts.PerStepStats && e.set[featPerStepStats]),
 	}
 	r.Trace = opts.Trace.Start("plan")
+	timer := r.Stats.Timers.GetTimer(stats.QueryPreparationTime).Start()
 	run, err := e.evaluator.Prepare(ctx, r)
+	timer.Stop()
 	r.Trace.Done()
 	if err != nil {
 		return nil, err

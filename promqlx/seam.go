@@ -24,8 +24,7 @@ type Evaluation interface {
 	// Run evaluates the query within ctx and tells t its steps. It says by
 	// Request.Meter what it holds and is about to hold: by Admit, once, when it
 	// knows what it will need, by Grow and Shrink, and by Samples. It fills in
-	// Request.Stats: the samples, and the timers QueryPreparationTime, InnerEvalTime
-	// and ResultSortTime.
+	// Request.Stats: the samples, and the timers InnerEvalTime and ResultSortTime.
 	Run(ctx context.Context, t *Trace) *Result
 	// Close takes the memory of the result back.
 	Close()

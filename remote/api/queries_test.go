@@ -88,6 +88,27 @@ func TestTrace(t *testing.T) {
 	require.Regexp(t, "^encode: [1-9][0-9]* bytes$", steps[4])
 }
 
+// TestTraceOfEvaluation: each node of the plan is a step, and so is each selector.
+func TestTraceOfEvaluation(t *testing.T) {
+	w := do(serve(newAPI(t)), "GET", "/api/v1/query_range?query=sum(or1)%2B1&start=1700000000&end=1700000002&step=1&trace=1")
+	var got struct{ Trace traceNode }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	var lines []string
+	var walk func(n traceNode, indent string)
+	walk = func(n traceNode, indent string) {
+		lines = append(lines, indent+n.Message)
+		for _, c := range n.Children {
+			walk(c, indent+" ")
+		}
+	}
+	walk(got.Trace.Children[3], "")
+	require.Len(t, lines, 6, w.Body.String())
+	for i, want := range []string{"^evaluate", `^ .*\+.*: 1 rows, whose use took [0-9.]+ ms of that$`, "^  .*sum.*: 1 rows", "^   .*or1.*: [1-9][0-9]* rows", "^    select .*or1.*: [1-9][0-9]* series$",
+		"^    read [1-9][0-9]* samples of [1-9][0-9]* series$"} {
+		require.Regexp(t, want, lines[i])
+	}
+}
+
 func TestActiveAndTopQueries(t *testing.T) {
 	b := &blocking{Storage: apitest.Data(), entered: make(chan struct{}, 1)}
 	h := serve(newAPI(t, func(o *Options) { o.Storage = b }))

@@ -21,11 +21,13 @@ type leaf struct {
 	scope      scope
 
 	series series
+	read   int // samples
 }
 
 // open finds the series.
 func (l *leaf) open(ctx context.Context) error {
 	l.hints.Start, l.hints.End = l.mint, l.maxt
+	t := l.traceSelect()
 	s, err := l.q.store.open(ctx, &l.hints, l.sel.Matchers)
 	if err != nil {
 		if ended := alive(ctx); ended != nil {
@@ -33,6 +35,7 @@ func (l *leaf) open(ctx context.Context) error {
 		}
 		return fmt.Errorf("expanding series: %w", err)
 	}
+	t.Donef("%d series", s.len())
 	l.series = s
 	l.scope.stats.IncrementSeries(int64(s.len()))
 	l.q.annos.Merge(s.warnings())
@@ -51,6 +54,7 @@ func (l *leaf) close(err error) error {
 	if l.series == nil {
 		return err
 	}
+	l.traceRead()
 	if err == nil {
 		err = l.series.failure()
 	}
@@ -110,6 +114,7 @@ func (l *leaf) each(ctx context.Context, work func(*row.Env, scope) *reader, emi
 	env := l.q.env(l.scope.Grid)
 	defer l.q.note(env)
 	r, out := work(env, l.scope), row.New(l.scope.N)
+	defer func() { l.read += r.read }()
 	for i := range l.series.len() {
 		if i&15 == 0 {
 			if err := alive(ctx); err != nil {

@@ -40,6 +40,7 @@ func (q *query) matrix(ctx context.Context, n *plan.Matrix) (promql.Matrix, erro
 					return err
 				}
 			}
+			l.read += len(into.T) + len(into.HT)
 			s, err := q.ownSamples(n, &into, mint, maxt)
 			if err != nil {
 				return err

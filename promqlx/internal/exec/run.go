@@ -14,6 +14,7 @@ import (
 
 	"github.com/varvedb/varve/promqlx/internal/plan"
 	"github.com/varvedb/varve/promqlx/internal/row"
+	"github.com/varvedb/varve/promqlx/internal/trace"
 )
 
 // Meter counts what a query holds. Its methods may be called by several
@@ -42,6 +43,8 @@ type Params struct {
 	StartTimes   bool
 
 	Meter Meter
+	// Trace is told the steps of the query; it may be nil.
+	Trace *trace.Span
 	// Stats counts the samples that are read. Its steps are not initialised yet.
 	Stats *stats.QuerySamples
 	// Workers bounds the goroutines that evaluate at once; at least 1.
@@ -58,7 +61,7 @@ func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, annotations.
 	if err != nil {
 		var warned warnedError
 		if errors.As(err, &warned) {
-			return nil, q.annos.Merge(warned.warnings), warned.error
+			return nil, q.annos.Merge(warned.warnings), err
 		}
 		return nil, nil, err
 	}
@@ -99,7 +102,7 @@ func (q *query) aside(f func() error) (add func(), err error) {
 }
 
 // whole is the scope of the query itself.
-func (q *query) whole() scope { return scope{Grid: q.Grid, stats: q.Stats} }
+func (q *query) whole() scope { return scope{Grid: q.Grid, stats: q.Stats, trace: q.Trace} }
 
 // alive returns what ended the query, in the words of Prometheus' engine.
 func alive(ctx context.Context) error {

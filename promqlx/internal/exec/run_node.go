@@ -23,6 +23,14 @@ func (q *query) run(ctx context.Context, n plan.Node, g scope, emit func(*row.Ro
 	if g.N == 0 {
 		return nil
 	}
+	if g.trace.Enabled() {
+		return q.traced(ctx, n, g, emit)
+	}
+	return q.node(ctx, n, g, emit)
+}
+
+// node is run without what is the same for all nodes.
+func (q *query) node(ctx context.Context, n plan.Node, g scope, emit func(*row.Row) error) error {
 	if n.Type() == parser.ValueTypeScalar {
 		vals, err := q.scalar(ctx, n, g)
 		if err != nil {

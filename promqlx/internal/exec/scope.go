@@ -6,6 +6,7 @@ import (
 
 	"github.com/varvedb/varve/promqlx/internal/rollup"
 	"github.com/varvedb/varve/promqlx/internal/row"
+	"github.com/varvedb/varve/promqlx/internal/trace"
 )
 
 // scope is the grid that a node is evaluated on, and where the samples that it
@@ -16,12 +17,14 @@ type scope struct {
 	// keys asks the leaf below for the numbers of groups; nil if the rows are to
 	// have labels. All that is between hands rows on one by one.
 	keys *keys
+	// trace is told what the nodes do; nil on a goroutine that helps.
+	trace *trace.Span
 }
 
 // once returns the scope of the first step alone, and what counts its samples
 // for all steps when it is done.
 func (s scope) once() (scope, func()) {
-	child := scope{s.First(), s.stats.NewChild(), s.keys}
+	child := scope{s.First(), s.stats.NewChild(), s.keys, s.trace}
 	return child, func() {
 		s.stats.MergeSeriesFromSubquery(child.stats)
 		for i := range s.N {
@@ -38,7 +41,7 @@ func (s scope) below(g row.Grid, use stats.SubqueryConsumer) (scope, func()) {
 	if g.N > 0 {
 		end = g.End()
 	}
-	child := scope{Grid: g, stats: stats.NewChildWithStepTracking(g.Start, end, g.Step)}
+	child := scope{Grid: g, stats: stats.NewChildWithStepTracking(g.Start, end, g.Step), trace: s.trace}
 	use.Start, use.Interval, use.NumSteps = s.Start, s.Step, s.N
 	return child, func() {
 		s.stats.MergeSeriesFromSubquery(child.stats)

@@ -75,6 +75,7 @@ type sharing struct {
 	workers sync.WaitGroup
 	envs    []*row.Env
 	stats   []*stats.QuerySamples
+	readers []*reader
 }
 
 func (s *sharing) start(work func(*row.Env, scope) *reader) {
@@ -83,6 +84,7 @@ func (s *sharing) start(work func(*row.Env, scope) *reader) {
 	own := l.scope.fork()
 	s.envs, s.stats = append(s.envs, env), append(s.stats, own.stats)
 	r := work(env, own)
+	s.readers = append(s.readers, r)
 	s.workers.Go(func() {
 		for {
 			k := int(s.next.Add(1) - 1)
@@ -148,5 +150,6 @@ func (s *sharing) settle() {
 	for i, env := range s.envs {
 		s.leaf.q.note(env)
 		s.leaf.scope.join(s.stats[i])
+		s.leaf.read += s.readers[i].read
 	}
 }

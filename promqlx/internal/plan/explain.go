@@ -19,6 +19,12 @@ func Explain(n Node) string {
 	return b.String()
 }
 
+// Head returns the line of Explain that is about the node itself.
+func Head(n Node) string { return head(n) }
+
+// SelectorText returns the line of Explain that is about a selector.
+func SelectorText(s *Selector) string { return selectorText(s) }
+
 func explain(b *strings.Builder, n Node, depth int, seen map[int]bool) {
 	fmt.Fprintf(b, "%s%s\n", strings.Repeat("  ", depth), head(n))
 	if s, ok := n.(*Shared); ok {
