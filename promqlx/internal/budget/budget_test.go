@@ -126,6 +126,17 @@ func TestLine(t *testing.T) {
 	})
 }
 
+func TestExpect(t *testing.T) {
+	p := NewPool(Limits{Memory: 10 * mib, QueryMemory: 6 * mib})
+	m := p.Meter()
+	require.NoError(t, m.Expect(t.Context(), 100*mib))
+	require.EqualValues(t, 6*mib, p.Reserved(), "not more than it may hold")
+	require.NoError(t, m.Grow(mib))
+	m.Settle()
+	require.EqualValues(t, mib, p.Reserved())
+	require.NoError(t, (*Meter)(nil).Expect(t.Context(), 1))
+}
+
 func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(Limits{Memory: 20 * mib})

@@ -2,8 +2,8 @@
 // all queries share; each has a Meter, which it tells what it takes and gives
 // back.
 //
-// Admission: a query that knows what it will need says so once, by Admit, before
-// it holds anything of size. It waits in line until that much is free; who came
+// Admission: a query that knows what it will need says so once, by Admit, or by
+// Expect if it guesses, before it holds anything of size. It waits in line until that much is free; who came
 // first is served first, so that a large query is not starved by small ones.
 // What it needs beyond that, it takes by Grow, which never waits: there it
 // either is, or the query fails, alone.

@@ -54,6 +54,15 @@ func (m *Meter) Admit(ctx context.Context, n int64) error {
 	return p.wait(ctx, m, need)
 }
 
+// Expect is Admit with a guess, which may be too high: of what a query may not hold
+// it reserves no more than that, and Grow finds out.
+func (m *Meter) Expect(ctx context.Context, n int64) error {
+	if m == nil {
+		return nil
+	}
+	return m.Admit(ctx, min(n, m.pool.limits.QueryMemory, m.pool.limits.Memory))
+}
+
 // Grow counts n more bytes, or none at all and returns a *MemoryError.
 func (m *Meter) Grow(n int64) error {
 	if m == nil || n <= 0 {

@@ -38,7 +38,7 @@ func (q *query) aggregate(ctx context.Context, n *plan.Aggregate, g scope, emit 
 	f := &folder{q: q, acc: aggr.New(spec, env), grouper: aggr.NewGrouper(spec, keys.labelsOf())}
 	defer func() { q.Meter.Shrink(f.held) }()
 	below := g
-	below.keys = keys
+	below.keys, below.kept = keys, 0
 	if err := q.run(ctx, n.Child, below, f.fold); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,11 +22,24 @@ import (
 )
 
 // free is a Meter without limits that knows what is held.
-type free struct{ bytes int64 }
+type free struct {
+	bytes, peak int64
+	expected    []int64
+	err         error // of Expect
+}
 
-func (m *free) Grow(n int64) error  { m.bytes += n; return nil }
+func (m *free) Grow(n int64) error {
+	m.bytes += n
+	m.peak = max(m.peak, m.bytes)
+	return nil
+}
 func (m *free) Shrink(n int64)      { m.bytes -= n }
 func (m *free) Samples(int64) error { return nil }
+
+func (m *free) Expect(_ context.Context, n int64) error {
+	m.expected = append(m.expected, n)
+	return m.err
+}
 
 // hidden is a storage that is not known as ours.
 type hidden struct{ storage.Queryable }
@@ -89,6 +103,42 @@ func sumBy(child plan.Node, by ...string) plan.Node {
 
 func rate(sel plan.Selector, collide bool) plan.Node {
 	return &plan.Rollup{Func: "rate", Selector: &sel, Range: 5 * minute, ArgPos: []plan.Pos{{}}, Collide: collide}
+}
+
+// What will be kept is told before it is read, once, if it is known; what is only
+// folded is not. The answer alone is held afterwards.
+func TestMemoryIsExpected(t *testing.T) {
+	store := fillStore(t, 100)
+	f := func(n plan.Node, grid row.Grid, m *free) (parser.Value, error) {
+		v, _, err := Run(context.Background(), n, Params{
+			Queryable: store, Grid: grid, Lookback: 5 * minute, Meter: m, Stats: stats.NewQuerySamples(false), Workers: 1,
+		})
+		return v, err
+	}
+	fine := row.GridOf(5*minute, 60*minute, 15_000)
+	all := &plan.Instant{Selector: named("m.")}
+	m := &free{}
+	v, err := f(all, fine, m)
+	require.NoError(t, err)
+	require.Len(t, m.expected, 1)
+	require.LessOrEqual(t, m.peak, 2*m.expected[0])
+	require.GreaterOrEqual(t, 2*m.peak, m.expected[0])
+	points := 0
+	for _, s := range v.(promql.Matrix) {
+		points += len(s.Floats)
+	}
+	require.EqualValues(t, points*pointBytes+500*seriesBytes, m.bytes)
+
+	for _, n := range []plan.Node{sumBy(all, "host"), &plan.Instant{Selector: named("m1")}} {
+		m = &free{}
+		_, err = f(n, row.GridOf(5*minute, 60*minute, minute), m)
+		require.NoError(t, err)
+		require.Empty(t, m.expected, "folded, or not worth it")
+	}
+	m = &free{err: errors.New("no room")}
+	_, err = f(all, fine, m)
+	require.ErrorIs(t, err, m.err)
+	require.Zero(t, m.bytes)
 }
 
 // However many workers there are and whichever way the store is read, the

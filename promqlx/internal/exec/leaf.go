@@ -45,7 +45,23 @@ func (l *leaf) open(ctx context.Context) error {
 	if l.scope.keys != nil {
 		l.scope.keys.find(s)
 	}
-	return nil
+	return l.expect(ctx)
+}
+
+// worthExpecting is how many bytes there must be to wait for.
+const worthExpecting = 1 << 20
+
+// expect waits for the memory of the rows of all series, if they are kept: it
+// cannot be said yet which of them have samples.
+func (l *leaf) expect(ctx context.Context) error {
+	n := l.scope.kept * int64(l.series.len())
+	if n < worthExpecting || l.q.expected {
+		return nil
+	}
+	l.q.expected = true
+	t := l.scope.trace.Start("wait for %d bytes", n)
+	defer t.Done()
+	return l.q.Meter.Expect(ctx, n)
 }
 
 // close lets go of the series. What damage was met while they were read ends

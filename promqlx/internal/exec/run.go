@@ -20,6 +20,9 @@ import (
 // Meter counts what a query holds. Its methods may be called by several
 // goroutines; an error of theirs ends the query.
 type Meter interface {
+	// Expect tells that the query may come to hold n bytes, and waits until they are
+	// free. It is called at most once.
+	Expect(ctx context.Context, n int64) error
 	// Grow tells of n more bytes held.
 	Grow(n int64) error
 	// Shrink tells of n bytes let go.
@@ -58,6 +61,9 @@ func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, annotations.
 	q := &query{Params: p, store: storeOf(p.Queryable)}
 	p.Stats.InitStepTracking(p.Grid.Start, p.Grid.End(), p.Grid.Step)
 	v, err := q.answer(ctx, n)
+	if q.root != nil {
+		q.root.free() // the answer is a copy
+	}
 	if err != nil {
 		var warned warnedError
 		if errors.As(err, &warned) {
@@ -74,6 +80,9 @@ type query struct {
 	store  store
 	annos  annotations.Annotations
 	shared map[int]*table
+
+	root     *table // rows of the plan's root
+	expected bool   // Meter.Expect was called
 }
 
 // env returns what the kernels of a node know of its evaluation on a grid. When
@@ -139,14 +148,22 @@ func (q *query) answer(ctx context.Context, n plan.Node) (parser.Value, error) {
 		return nil, err
 	}
 	if q.Instant {
-		return q.vector(rows), nil
+		return q.vector(rows)
 	}
 	return q.series(rows, q.Grid)
 }
 
+// pointBytes and seriesBytes are the memory of a result.
+const (
+	pointBytes  = 16
+	seriesBytes = 96
+)
+
 // rows evaluates the plan's root and keeps its rows, with their final names.
 func (q *query) rows(ctx context.Context, n plan.Node, g scope) ([]*row.Row, error) {
 	t := q.newTable(g.Grid)
+	q.root = t
+	g.kept = t.bytes() + int64(seriesBytes+pointBytes*g.N)
 	if err := q.run(ctx, n, g, t.add); err != nil {
 		return nil, err
 	}
@@ -168,7 +185,10 @@ func (q *query) rows(ctx context.Context, n plan.Node, g scope) ([]*row.Row, err
 	return rows, nil
 }
 
-func (q *query) vector(rows []*row.Row) promql.Vector {
+func (q *query) vector(rows []*row.Row) (promql.Vector, error) {
+	if err := q.Meter.Grow(int64(len(rows)) * seriesBytes); err != nil {
+		return nil, err
+	}
 	out := make(promql.Vector, len(rows))
 	for i, r := range rows {
 		out[i] = promql.Sample{Metric: r.Labels, T: q.Grid.Start, DropName: r.DropName}
@@ -178,7 +198,7 @@ func (q *query) vector(rows []*row.Row) promql.Vector {
 			out[i].F = r.F[0]
 		}
 	}
-	return out
+	return out, nil
 }
 
 // series makes a sorted matrix of rows.
@@ -188,7 +208,7 @@ func (q *query) series(rows []*row.Row, g row.Grid) (promql.Matrix, error) {
 	for _, r := range rows {
 		floats += r.Has.Count()
 	}
-	if err := q.Meter.Grow(int64(floats)*16 + int64(len(rows))*96); err != nil {
+	if err := q.Meter.Grow(int64(floats)*pointBytes + int64(len(rows))*seriesBytes); err != nil {
 		return nil, err
 	}
 	slab := make([]promql.FPoint, 0, floats)

@@ -17,6 +17,9 @@ type scope struct {
 	// keys asks the leaf below for the numbers of groups; nil if the rows are to
 	// have labels. All that is between hands rows on one by one.
 	keys *keys
+	// kept is how many bytes a row takes that is kept until the query ends; 0 if
+	// rows are folded, or nobody knows how many there will be.
+	kept int64
 	// trace is told what the nodes do; nil on a goroutine that helps.
 	trace *trace.Span
 }
@@ -24,7 +27,7 @@ type scope struct {
 // once returns the scope of the first step alone, and what counts its samples
 // for all steps when it is done.
 func (s scope) once() (scope, func()) {
-	child := scope{s.First(), s.stats.NewChild(), s.keys, s.trace}
+	child := scope{Grid: s.First(), stats: s.stats.NewChild(), keys: s.keys, kept: s.kept, trace: s.trace}
 	return child, func() {
 		s.stats.MergeSeriesFromSubquery(child.stats)
 		for i := range s.N {

@@ -46,12 +46,15 @@ func (t *table) add(r *row.Row) error {
 // rowBytes is the memory of a row beside its columns.
 const rowBytes = 128
 
+// bytes is the memory of a row.
+func (t *table) bytes() int64 { return int64(rowBytes + 8*t.steps + 8*((t.steps+63)/64)) }
+
 // next returns an empty row out of the slabs, which grow with the table.
 func (t *table) next() (*row.Row, error) {
 	if len(t.slab) == 0 {
 		n := min(max(4, len(t.rows)), 1024, max(4, 1<<17/t.steps))
 		words := (t.steps + 63) / 64
-		size := int64(n) * int64(rowBytes+8*t.steps+8*words)
+		size := int64(n) * t.bytes()
 		if err := t.q.Meter.Grow(size); err != nil {
 			return nil, err
 		}
