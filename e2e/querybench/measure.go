@@ -28,7 +28,6 @@ type figure struct {
 type row struct {
 	name    string
 	figures []figure
-	result  float64 // bytes of the result
 	differs *oracle.Difference
 }
 
@@ -43,30 +42,28 @@ func (r row) String() string {
 	return out
 }
 
+// slowNanos is how long a query takes that is run once for each contender, bytes
+// and time at once: what is measured is far above what disturbs it.
+const slowNanos = 200e6
+
 // measure has the contenders answer a case in turns.
 func measure(ctx context.Context, contenders []contender, c benchCase, least time.Duration, rounds int) (row, error) {
 	r := row{name: c.name(), figures: make([]figure, len(contenders))}
-	answers := make([]oracle.Answer, 2)
-	for i := range answers {
-		if answers[i] = oracle.Run(ctx, contenders[i].engine, contenders[i].from, c.Question); answers[i].Err != nil {
-			return r, fmt.Errorf("%s: %w", contenders[i].name, answers[i].Err)
-		}
+	spent, err := r.verify(ctx, contenders, c)
+	if err != nil {
+		return r, err
 	}
-	if r.differs = oracle.Diff(answers[1], answers[0]); r.differs != nil {
-		again := oracle.Run(ctx, contenders[1].engine, contenders[1].from, c.Question)
-		if oracle.Diff(again, answers[1]) != nil { // the oracle's answer is not stable
-			r.differs = nil
-		}
-	}
-	answers = nil
+	slow := float64(spent) > 2*slowNanos
 	for i, who := range contenders {
-		f, err := allocated(ctx, who, c)
-		if err != nil {
+		runs := 4
+		if slow {
+			runs = 1
+		}
+		if r.figures[i], err = allocated(ctx, who, c, runs); err != nil {
 			return r, err
 		}
-		r.figures[i].bytes, r.result = f.bytes, max(r.result, f.nanos)
 	}
-	for round := range rounds {
+	for round := 0; round < rounds && !slow; round++ {
 		for i, who := range contenders {
 			nanos, err := timed(ctx, who, c, least/time.Duration(rounds))
 			if err != nil {
@@ -78,6 +75,25 @@ func measure(ctx context.Context, contenders []contender, c benchCase, least tim
 		}
 	}
 	return r, nil
+}
+
+// verify compares the answers over the store of varve, and returns what time both took.
+func (r *row) verify(ctx context.Context, contenders []contender, c benchCase) (time.Duration, error) {
+	start := processorTime()
+	answers := make([]oracle.Answer, 2)
+	for i := range answers {
+		if answers[i] = oracle.Run(ctx, contenders[i].engine, contenders[i].from, c.Question); answers[i].Err != nil {
+			return 0, fmt.Errorf("%s: %w", contenders[i].name, answers[i].Err)
+		}
+	}
+	spent := processorTime() - start
+	if r.differs = oracle.Diff(answers[1], answers[0]); r.differs != nil {
+		again := oracle.Run(ctx, contenders[1].engine, contenders[1].from, c.Question)
+		if oracle.Diff(again, answers[1]) != nil { // the oracle's answer is not stable
+			r.differs = nil
+		}
+	}
+	return spent, nil
 }
 
 func ask(ctx context.Context, who contender, c benchCase) (promql.Query, *promql.Result, error) {
@@ -112,24 +128,23 @@ func timed(ctx context.Context, who contender, c benchCase, least time.Duration)
 	}
 }
 
-// allocated returns the bytes of a run less those of its result, and in nanos the
-// latter. Pools are emptied first, then filled by a run that does not count; of a
-// few more runs it takes the least, since others may allocate meanwhile.
-func allocated(ctx context.Context, who contender, c benchCase) (figure, error) {
+// allocated returns the bytes of a run less those of its result, and the time.
+// Pools are emptied first, then filled by a run that does not count, if there are
+// several; of the others it takes the least, since others may allocate meanwhile.
+func allocated(ctx context.Context, who contender, c benchCase, runs int) (figure, error) {
 	runtime.GC()
 	runtime.GC() // what survived the first is dropped by the second
-	best := figure{}
-	for i := range 4 {
-		before := totalAllocated()
+	var best figure
+	for i := range runs {
+		before, start := totalAllocated(), processorTime()
 		_, res, err := ask(ctx, who, c)
-		after := totalAllocated()
+		spent, after := processorTime()-start, totalAllocated()
 		if err != nil {
 			return figure{}, err
 		}
-		own := resultBytes(res)
-		left := max(float64(after-before)-own, leastBytes)
-		if i == 1 || i > 1 && left < best.bytes {
-			best = figure{nanos: own, bytes: left}
+		left := max(float64(after-before)-resultBytes(res), leastBytes)
+		if i <= 1 || left < best.bytes {
+			best = figure{nanos: float64(spent), bytes: left}
 		}
 	}
 	return best, nil
