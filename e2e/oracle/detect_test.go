@@ -266,3 +266,14 @@ func TestDrift(t *testing.T) {
 		require.NotNil(t, b.judge.drift(t.Context(), q, answer), text)
 	}
 }
+
+// TestErrorForUnstable holds that no answer is taken for a stand-in of an error,
+// though the oracle's choice among errors may be left to chance.
+func TestErrorForUnstable(t *testing.T) {
+	b := newBench(t)
+	judge := b.wrongly(func(_ string, r *promql.Result) { r.Err, r.Value = nil, promql.Matrix{} })
+	q := Question{Text: "rate(requests_total[5m]) * on (job) rate(errors_total[5m])", Start: DataStart + 600_000, End: DataStart + 1800_000, Step: 30_000, Features: "all", State: "head"}
+	v, d := judge.Ask(t.Context(), q)
+	require.Equal(t, Different, v)
+	require.Equal(t, "error", d.Kind)
+}

@@ -21,6 +21,7 @@
 //	ORACLE_SEED     repeats a run, but for promqlsmith's part, which is not
 //	                reproducible: each report has the text
 //	ORACLE_DATA     the seed of the data, 1 if not given
+//	ORACLE_ONLY     a regular expression that random queries have to match
 //	ORACLE_OUT      a file that gets every difference, not just the first 20
 //	ORACLE_STRICT   1: answers that change from one time to the next, or differ
 //	                from the oracle's for single times, fail the test

@@ -112,6 +112,9 @@ func (j *Judge) oracleIsStable(ctx context.Context, q Question, want, got Answer
 	}
 	for range n {
 		again := j.Oracle.Ask(ctx, j.Stores[q.State], q)
+		if (want.Err != nil) != (got.Err != nil) && (want.Err != nil) == (again.Err != nil) {
+			continue // whatever it says, it is an error and ours is none, or the reverse
+		}
 		if Diff(again, got) == nil || Diff(again, want) != nil {
 			return false
 		}
