@@ -44,11 +44,12 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := run(ctx, os.Args[1:])
 	if err != nil {
@@ -156,16 +157,18 @@ func (s suite) run(ctx context.Context, c config) (err error) {
 	start = time.Now()
 	var rows []row
 	for _, b := range cases {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		r, err := measure(ctx, contenders, b, c.least, c.rounds)
+		if ctx.Err() != nil {
+			break // what is measured is told
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", b.name(), err)
 		}
 		fmt.Fprintln(os.Stderr, r)
 		rows = append(rows, r)
 	}
-	printTable(s.name, rows, time.Since(start))
-	return nil
+	if len(rows) > 0 {
+		printTable(s.name, rows, time.Since(start))
+	}
+	return ctx.Err()
 }
