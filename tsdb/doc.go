@@ -8,7 +8,7 @@
 // manifest says which parts are live.
 //
 // Select returns a View: the matching series in label order, read by Cursors of
-// Spans. It is the one read API: Storage, which lets Prometheus' packages run
+// Spans, or straight into columns, see View.Read. It is the one read API: Storage, which lets Prometheus' packages run
 // on the store, remote read, export and the query engine stand on it alone.
 //
 // Of two samples of one series at one time the one acknowledged later stands.

@@ -1,6 +1,8 @@
 package tsdb
 
 import (
+	"math"
+
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -20,6 +22,8 @@ type place interface {
 	column(name string, dst []uint32, use func(value func(uint32) string)) error
 	// shows tells whether a series has samples inside a range that no delete hides.
 	shows(k int, mint, maxt int64) bool
+	// bounds returns a range outside which a series has no samples.
+	bounds(k int) (mint, maxt int64)
 	// cursors returns cursors over the samples, the newer ones last. Lazy ones have
 	// spans that are not loaded where that is possible.
 	cursors(k int, mint, maxt int64, lazy bool) []block.Cursor
@@ -121,6 +125,15 @@ func (s *headSeries) shows(k int, mint, maxt int64) bool {
 		}
 	}
 	return false
+}
+
+func (s *headSeries) bounds(k int) (mint, maxt int64) {
+	mint, maxt = math.MaxInt64, math.MinInt64
+	held := s.found.Held(k)
+	for i := range held {
+		mint, maxt = min(mint, held[i].MinT), max(maxt, held[i].MaxT)
+	}
+	return mint, maxt
 }
 
 func (s *headSeries) cursors(k int, mint, maxt int64, _ bool) (out []block.Cursor) {

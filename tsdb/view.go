@@ -176,11 +176,7 @@ func (v *View) merged(i int, mint, maxt int64, lazy bool) block.Cursor {
 	if v.joined == nil {
 		return block.Merge(v.places[0].cursors(i, mint, maxt, lazy))
 	}
-	var cs []block.Cursor
-	for _, ref := range v.joined.of(i) {
-		cs = append(cs, v.places[ref.place].cursors(int(ref.k), mint, maxt, lazy)...)
-	}
-	return block.Merge(cs)
+	return v.chained(v.joined.of(i), mint, maxt, lazy)
 }
 
 // failed is a cursor that has nothing but its error.

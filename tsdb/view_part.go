@@ -30,6 +30,8 @@ func (s *partSeries) count() int { return len(s.ords) }
 
 func (s *partSeries) shows(k int, mint, maxt int64) bool { return s.part.shows(s.ords[k], mint, maxt) }
 
+func (s *partSeries) bounds(int) (mint, maxt int64) { return s.part.info.MinT, s.part.info.MaxT }
+
 func (s *partSeries) cursors(k int, mint, maxt int64, lazy bool) []block.Cursor {
 	read := s.part.part.CursorOfRest
 	switch {
