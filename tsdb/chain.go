@@ -13,6 +13,7 @@ type chain struct {
 	mint, maxt int64
 	lazy       bool
 	now        block.Cursor // nil between two
+	of         *partSeries  // that now is to be given back to, nil if it is not
 }
 
 // stretch is places that overlap, or stand between such.
@@ -75,7 +76,7 @@ func (c *chain) Next() bool {
 			if len(c.ends) == 0 {
 				return false
 			}
-			c.now = c.v.mergedPlaces(c.refs[c.begin:c.ends[0]], c.mint, c.maxt, c.lazy)
+			c.open(c.refs[c.begin:c.ends[0]])
 			c.begin, c.ends = c.ends[0], c.ends[1:]
 		}
 		if c.now.Next() {
@@ -84,6 +85,19 @@ func (c *chain) Next() bool {
 		if c.now.Err() != nil {
 			return false
 		}
-		c.now = nil
+		if c.of != nil {
+			c.of.part.part.Release(c.now)
+		}
+		c.now, c.of = nil, nil
 	}
+}
+
+// open turns to the next places. Mostly that is one part.
+func (c *chain) open(refs []seriesRef) {
+	p, ok := c.v.places[refs[0].place].(*partSeries)
+	if !ok || len(refs) > 1 || p.part.hidden != nil {
+		c.now = c.v.mergedPlaces(refs, c.mint, c.maxt, c.lazy)
+		return
+	}
+	c.of, c.now = p, p.cursor(int(refs[0].k), c.mint, c.maxt, c.lazy)
 }

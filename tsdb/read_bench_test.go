@@ -144,3 +144,38 @@ func BenchmarkSelect(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSpans asks for a statistic of each day of many, which headers answer, and
+// of each hour, where windows cut blocks.
+func BenchmarkSpans(b *testing.B) {
+	const days = 10
+	db := benchStore(b, 100, days*8640, 1, false)
+	for _, window := range []int64{day, 3600_000} {
+		for _, op := range []tsdb.StatOp{tsdb.StatSum, tsdb.StatMax} {
+			b.Run(fmt.Sprint("window=", window/3600_000, "h/stat=", op), func(b *testing.B) {
+				v := benchView(b, db, t0, t0+days*day)
+				b.ReportAllocs()
+				cpu := cpuTime()
+				for b.Loop() {
+					for i := range v.Len() {
+						c := v.Spans(i, t0, t0+days*day)
+						for c.Next() {
+							s := c.Span()
+							for from := 0; from < s.Count; {
+								to := s.Search(s.Time(from) - s.Time(from)%window + window)
+								if _, ok := s.Stat(op, from, to); !ok {
+									b.Fatal("not exact")
+								}
+								from = to
+							}
+						}
+						if c.Err() != nil {
+							b.Fatal(c.Err())
+						}
+					}
+				}
+				b.ReportMetric(float64((cpuTime()-cpu).Nanoseconds())/float64(b.N)/float64(v.Len()), "cpu-ns/series")
+			})
+		}
+	}
+}

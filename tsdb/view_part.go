@@ -33,16 +33,21 @@ func (s *partSeries) shows(k int, mint, maxt int64) bool { return s.part.shows(s
 func (s *partSeries) bounds(int) (mint, maxt int64) { return s.part.info.MinT, s.part.info.MaxT }
 
 func (s *partSeries) cursors(k int, mint, maxt int64, lazy bool) []block.Cursor {
-	read := s.part.part.CursorOfRest
+	return []block.Cursor{block.Hide(s.cursor(k, mint, maxt, lazy), s.part.hidden[s.ords[k]])}
+}
+
+// cursor is that before deletes.
+func (s *partSeries) cursor(k int, mint, maxt int64, lazy bool) block.Cursor {
+	p, ord := s.part.part, s.ords[k]
 	switch {
 	case s.part.strict && lazy:
-		read = s.part.part.Spans
+		return p.Spans(ord, mint, maxt)
 	case s.part.strict:
-		read = s.part.part.Cursor
+		return p.Cursor(ord, mint, maxt)
 	case lazy:
-		read = s.part.part.SpansOfRest
+		return p.SpansOfRest(ord, mint, maxt)
 	}
-	return []block.Cursor{block.Hide(read(s.ords[k], mint, maxt), s.part.hidden[s.ords[k]])}
+	return p.CursorOfRest(ord, mint, maxt)
 }
 
 func (s *partSeries) appendFloats(k int, mint, maxt int64, into *block.Floats) (ok bool, err error) {

@@ -26,12 +26,13 @@ import (
 // of a payload from the begin of the group. A reference of times is an offset in
 // the file.
 type groups struct {
-	p     *Part
-	table section.Table
-	pages cache[int, *groupPage]
-	times cache[uint64, []byte]
-	pool  sync.Pool // of *reader
-	room  sync.Pool // of *b1.RowsScratch
+	p       *Part
+	table   section.Table
+	pages   cache[int, *groupPage]
+	times   cache[uint64, []byte]
+	pool    sync.Pool // of *reader
+	cursors sync.Pool // of *groupCursor that were given back
+	room    sync.Pool // of *b1.RowsScratch
 }
 
 // Bytes of pages and of payloads of times that a part keeps.

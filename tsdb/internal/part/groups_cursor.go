@@ -26,7 +26,11 @@ type groupCursor struct {
 }
 
 func (g *groups) cursor(series uint32, mint, maxt int64, how reading) block.Cursor {
-	c := &groupCursor{g: g, series: series, mint: mint, maxt: maxt, how: how}
+	c, ok := g.cursors.Get().(*groupCursor)
+	if !ok {
+		c = new(groupCursor)
+	}
+	*c = groupCursor{g: g, series: series, mint: mint, maxt: maxt, how: how}
 	c.group, c.groupEnd = g.of(series)
 	return c
 }

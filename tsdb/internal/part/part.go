@@ -163,6 +163,14 @@ func (p *Part) SpansOfRest(series uint32, mint, maxt int64) block.Cursor {
 	return p.cursor(series, mint, maxt, reading{lazy: true, rest: true})
 }
 
+// Release gives a cursor of p back that came to its end, for the next who asks for
+// one. Nobody may use it, or a span of it, any more.
+func (p *Part) Release(c block.Cursor) {
+	if c, ok := c.(*groupCursor); ok && c.r == nil {
+		c.g.cursors.Put(c)
+	}
+}
+
 // reading says how a cursor reads.
 type reading struct {
 	lazy bool // values are loaded on demand
