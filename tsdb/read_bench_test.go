@@ -17,8 +17,9 @@ import (
 // benchStore holds a day of the cpu-only set: walks of integers in 0 to 100, each
 // series with so many samples in so many flushes, the last of which may be left in
 // memory.
-func benchStore(b *testing.B, series, samples, flushes int, head bool) *tsdb.DB {
-	db, err := tsdb.Open(b.TempDir(), tsdb.Options{MinFree: -1, FlushBytes: 1 << 40, MemoryBudget: 1 << 40, Sync: tsdb.SyncOff()})
+func benchStore(b *testing.B, series, samples, flushes int, head bool, opts tsdb.Options) *tsdb.DB {
+	opts.MinFree, opts.FlushBytes, opts.MemoryBudget, opts.Sync = -1, 1<<40, 1<<40, tsdb.SyncOff()
+	db, err := tsdb.Open(b.TempDir(), opts)
 	require.NoError(b, err)
 	b.Cleanup(func() { db.Close() })
 	r := rand.New(rand.NewPCG(42, 42))
@@ -53,9 +54,10 @@ type readBench struct {
 	name    string
 	flushes int
 	head    bool
+	cache   int64
 }
 
-var readBenches = []readBench{{"head", 1, true}, {"part", 1, false}, {"part and head", 2, true}, {"three parts", 3, false}}
+var readBenches = []readBench{{"head", 1, true, 0}, {"part", 1, false, 0}, {"part uncached", 1, false, -1}, {"part and head", 2, true, 0}, {"three parts", 3, false, 0}}
 
 func benchView(b *testing.B, db *tsdb.DB, mint, maxt int64) *tsdb.View {
 	v, err := db.Select(context.Background(), mint, maxt)
@@ -67,7 +69,7 @@ func benchView(b *testing.B, db *tsdb.DB, mint, maxt int64) *tsdb.View {
 // BenchmarkRead reads a range of many series.
 func BenchmarkRead(b *testing.B) {
 	for _, state := range readBenches {
-		db := benchStore(b, 1000, 8640, state.flushes, state.head)
+		db := benchStore(b, 1000, 8640, state.flushes, state.head, tsdb.Options{BlockCacheBytes: state.cache})
 		for _, span := range []struct {
 			name       string
 			mint, maxt int64
@@ -115,7 +117,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkSelect(b *testing.B) {
 	for _, series := range []int{1000, 100_000} {
 		for _, state := range readBenches {
-			db := benchStore(b, series, 30, state.flushes, state.head)
+			db := benchStore(b, series, 30, state.flushes, state.head, tsdb.Options{})
 			for _, what := range []string{"select", "column", "read"} {
 				b.Run(fmt.Sprint(series, "/", state.name, "/", what), func(b *testing.B) {
 					b.ReportAllocs()
@@ -149,7 +151,7 @@ func BenchmarkSelect(b *testing.B) {
 // of each hour, where windows cut blocks.
 func BenchmarkSpans(b *testing.B) {
 	const days = 10
-	db := benchStore(b, 100, days*8640, 1, false)
+	db := benchStore(b, 100, days*8640, 1, false, tsdb.Options{})
 	for _, window := range []int64{day, 3600_000} {
 		for _, op := range []tsdb.StatOp{tsdb.StatSum, tsdb.StatMax} {
 			b.Run(fmt.Sprint("window=", window/3600_000, "h/stat=", op), func(b *testing.B) {
@@ -178,4 +180,22 @@ func BenchmarkSpans(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkReadParallel reads series of one View from all processors.
+func BenchmarkReadParallel(b *testing.B) {
+	db := benchStore(b, 1000, 8640, 1, false, tsdb.Options{})
+	v := benchView(b, db, t0, t0+day)
+	b.ResetTimer()
+	cpu := cpuTime()
+	b.RunParallel(func(pb *testing.PB) {
+		var into tsdb.Samples
+		for i := 0; pb.Next(); i++ {
+			if err := v.Read(i%v.Len(), t0+5*3600_000, t0+6*3600_000, &into); err != nil || into.Len() != 361 {
+				b.Error(err, into.Len())
+			}
+			into.Reset()
+		}
+	})
+	b.ReportMetric(float64((cpuTime()-cpu).Nanoseconds())/float64(b.N), "cpu-ns/series")
 }

@@ -38,6 +38,9 @@ type samples interface {
 }
 
 func (p *Part) load() (*loaded, error) {
+	if l := p.ready.Load(); l != nil {
+		return l, nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.mu.loaded != nil {
@@ -52,6 +55,7 @@ func (p *Part) load() (*loaded, error) {
 		return nil, err
 	}
 	p.mu.loaded = l
+	p.ready.Store(l)
 	return l, nil
 }
 

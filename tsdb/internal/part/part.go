@@ -6,6 +6,7 @@ import (
 	"math"
 	"path"
 	"sync"
+	"sync/atomic"
 
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index"
@@ -23,7 +24,8 @@ type Part struct {
 	meta     *meta
 	caches   index.Caches
 	damages  damages
-	payloads *Payloads // nil: none are kept
+	payloads *Payloads              // nil: none are kept
+	ready    atomic.Pointer[loaded] // what mu has loaded, for those who come without a lock
 
 	mu struct {
 		sync.Mutex
