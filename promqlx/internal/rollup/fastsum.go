@@ -49,8 +49,10 @@ func floatsAvg(in *Input, out *row.Row) {
 // is not finite: an infinite sum never becomes finite again, so nothing but the
 // last needs a look.
 func (in *Input) kahans(out *row.Row, finish func(sum, c float64, n int) float64, slow func(fs []float64) float64) {
-	lo, hi, _ := in.covered()
-	enough := enoughOf(in.F[lo:max(lo, hi)])
+	enough := math.Inf(1)
+	if lo, hi, _ := in.covered(); len(in.Lo) >= 4 {
+		enough = enoughOf(in.F[lo:hi])
+	}
 	last := func(s *kahanSum, fs []float64) float64 {
 		if finite(s.sum) && finite(s.c) {
 			return finish(s.sum, s.c, len(fs))

@@ -17,7 +17,7 @@ import (
 func TestFormsAreEqual(t *testing.T) {
 	seeds := 60
 	if testing.Short() {
-		seeds = 8
+		seeds = 4
 	}
 	for _, kind := range floatKinds {
 		t.Run(kind, func(t *testing.T) {
@@ -63,7 +63,7 @@ func (c *call) compareForms(t *testing.T, s *testSeries, scratch *Scratch, msg s
 func TestNoAllocations(t *testing.T) {
 	for _, name := range functions() {
 		f, _ := Lookup(name)
-		for _, s := range benchShapes {
+		for _, s := range benchShapes[:4] {
 			in := benchInput(name, s.interval, s.span, s.window, s.step, benchValues("dec"))
 			out := row.New(in.Env.Grid.N)
 			require.Zero(t, testing.AllocsPerRun(3, func() {

@@ -309,7 +309,7 @@ func (c *call) randomArgs(rng *rand.Rand) {
 func TestAgainstUpstream(t *testing.T) {
 	seeds := 20
 	if testing.Short() {
-		seeds = 4
+		seeds = 2
 	}
 	const span = 1_800_000
 	for _, kind := range append(slices.Clone(floatKinds), histKinds...) {
