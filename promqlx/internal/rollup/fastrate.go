@@ -40,43 +40,47 @@ func (k rateKind) all(in *Input, out *row.Row) {
 }
 
 // extrapolator stretches what was measured between samples to the window. Where
-// samples and windows are evenly spaced all windows lie alike, and what follows
-// from how they lie is kept from the one before.
+// samples and windows are evenly spaced windows lie in few ways, and what follows
+// from how they lie is kept.
 type extrapolator struct {
 	in      *Input
 	kind    rateKind
 	before  int64 // from a window's start to its step
 	seconds float64
+	lies    [8]lie
+}
 
-	// How the last window lay, and what follows.
-	toStart, sampled, toEnd int64
+// lie is how the samples of a window lie in it, n of them if that is not zero,
+// and what follows.
+type lie struct {
+	toStart, sampled, toEnd int64 // milliseconds
 	n                       int32
 	s                       span
 	factor                  float64 // without a clamp at zero
-	ready                   bool
 }
 
 // stretch extrapolates the increase v of a window of two or more samples.
 func (x *extrapolator) stretch(ts int64, lo, hi int32, v float64) float64 {
-	t := x.in.T
-	toStart, sampled, toEnd := t[lo]-(ts-x.before), t[hi-1]-t[lo], ts-x.in.Offset-t[hi-1]
-	if !x.ready || toStart != x.toStart || sampled != x.sampled || toEnd != x.toEnd || hi-lo != x.n {
-		x.toStart, x.sampled, x.toEnd, x.n, x.ready = toStart, sampled, toEnd, hi-lo, true
-		x.s = spanOf(t[lo], t[hi-1], int(hi-lo)-1, ts-x.before, ts-x.in.Offset)
-		x.s.clampStart(false, 0, 0)
-		s := x.s
-		x.factor = x.scale(s.factor())
+	first, last := x.in.T[lo], x.in.T[hi-1]
+	toStart, sampled, toEnd := first-(ts-x.before), last-first, ts-x.in.Offset-last
+	l := &x.lies[uint64(toStart)*0x9e3779b97f4a7c15>>61]
+	if toStart != l.toStart || sampled != l.sampled || toEnd != l.toEnd || hi-lo != l.n {
+		*l = lie{toStart: toStart, sampled: sampled, toEnd: toEnd, n: hi - lo}
+		l.s = spanOf(first, last, int(hi-lo)-1, ts-x.before, ts-x.in.Offset)
+		l.s.clampStart(false, 0, 0)
+		s := l.s
+		l.factor = x.scale(s.factor())
 	}
-	first := x.in.F[lo]
-	if !x.kind.counter || !(v > 0 && first >= 0) || first >= v && x.s.sampled >= x.s.toStart {
-		return v * x.factor // the zero point is not in reach
+	f := x.in.F[lo]
+	if !x.kind.counter || !(v > 0 && f >= 0) || f >= v && l.s.sampled >= l.s.toStart {
+		return v * l.factor // the zero point is not in reach
 	}
-	if toZero := float64(x.s.sampled * (first / v)); toZero < x.s.toStart {
-		s := x.s
+	if toZero := float64(l.s.sampled * (f / v)); toZero < l.s.toStart {
+		s := l.s
 		s.toStart = toZero
 		return v * x.scale(s.factor())
 	}
-	return v * x.factor
+	return v * l.factor
 }
 
 func (x *extrapolator) scale(factor float64) float64 {

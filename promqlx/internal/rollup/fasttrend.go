@@ -184,15 +184,63 @@ func stepFour(s *[4]smoothing, x *four, n int, sf, tf float64) {
 
 // floatsIntegral is the Floats form of integral.
 func floatsIntegral(in *Input, out *row.Row) {
-	for i, lo := range in.Lo {
-		hi := in.Hi[i]
-		if hi <= lo {
+	strategy := trapezoidal
+	lo, hi, overlap := in.overlap()
+	overlap = overlap && (len(in.Args) == 0 || sameValues(in.Args[0]))
+	var areas areas
+	for i, a := range in.Lo {
+		b := in.Hi[i]
+		if b <= a {
 			continue
 		}
-		strategy := trapezoidal
 		if len(in.Args) > 0 {
 			strategy = in.strategy(in.Args[0][i])
 		}
-		out.SetF(i, integralOf(in.T[lo:hi], in.F[lo:hi], strategy))
+		if !overlap {
+			out.SetF(i, integralOf(in.T[a:b], in.F[a:b], strategy))
+			continue
+		}
+		if areas.area == nil {
+			areas = in.areas(lo, hi, strategy)
+		}
+		v, ok := areas.sum(int(a)-lo, int(b)-lo)
+		if !ok {
+			v = integralOf(in.T[a:b], in.F[a:b], strategy)
+		}
+		out.SetF(i, v)
 	}
+}
+
+// areas are the terms of an integral: what lies between each float and the one
+// before it, and the compensation of that.
+type areas struct{ area, c []float64 }
+
+func (in *Input) areas(lo, hi, strategy int) areas {
+	s := in.scratch()
+	as := areas{grow(&s.f0, hi-lo), grow(&s.f1, hi-lo)}
+	prev := nanAsZero(in.F[lo])
+	for i := range as.area {
+		v := nanAsZero(in.F[lo+i])
+		value, c := height(prev, v, strategy)
+		dt := 0.0
+		if i > 0 {
+			dt = float64(in.T[lo+i]-in.T[lo+i-1]) / 1000
+		}
+		as.area[i], as.c[i] = value*dt, c*dt
+		prev = v
+	}
+	return as
+}
+
+// sum is integralOf of the window [lo, hi); ok is false if it is not finite. To
+// add terms that are zero, which integralOf leaves out, changes nothing: neither
+// the sum nor its compensation is ever -0.
+func (as *areas) sum(lo, hi int) (_ float64, ok bool) {
+	var sum, c, e float64
+	areas, cs := as.area[lo+1:hi], as.c[lo+1:hi]
+	for i, v := range areas {
+		sum, e = twoSum(sum, v)
+		c = (c + cs[i]) + e
+	}
+	return sum + c, finite(sum) && finite(c)
 }

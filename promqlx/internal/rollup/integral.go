@@ -42,15 +42,7 @@ func integralOf(t []int64, f []float64, strategy int) float64 {
 	prev := nanAsZero(f[0])
 	for i, v := range f[1:] {
 		v = nanAsZero(v)
-		var value, cValue float64
-		switch strategy {
-		case leftPoint:
-			value = prev
-		case rightPoint:
-			value = v
-		default:
-			value, cValue = middle(prev, v)
-		}
+		value, cValue := height(prev, v, strategy)
 		if value != 0 || cValue != 0 {
 			dt := float64(t[i+1]-t[i]) / 1000
 			sum, c = kahansum.Inc(value*dt, sum, c+float64(cValue*dt))
@@ -61,6 +53,19 @@ func integralOf(t []int64, f []float64, strategy int) float64 {
 		return sum
 	}
 	return sum + c
+}
+
+// height is what the value between two samples is taken for, and its
+// compensation.
+func height(prev, v float64, strategy int) (value, c float64) {
+	switch strategy {
+	case leftPoint:
+		return prev, 0
+	case rightPoint:
+		return v, 0
+	default:
+		return middle(prev, v)
+	}
 }
 
 // middle is the mean of two values and its compensation.
