@@ -37,7 +37,7 @@ type Accumulator interface {
 	// even if there was nothing to add: a bad parameter is an error all the same.
 	// The annotations of the aggregation come last, after those of its rows.
 	Finish(groups []labels.Labels, emit func(*row.Row) error) error
-	// Bytes returns the memory held, for the query's budget.
+	// Bytes returns the memory held, for the query's budget. It costs little.
 	Bytes() int64
 }
 

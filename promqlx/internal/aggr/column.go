@@ -14,7 +14,7 @@ type column[T any] struct {
 
 func newColumn[T any](width int) column[T] {
 	c := column[T]{width: width}
-	for width<<(c.shift+1) <= chunkLen {
+	for max(width, 1)<<(c.shift+1) <= chunkLen {
 		c.shift++
 	}
 	return c

@@ -355,3 +355,15 @@ func TestGroupsByKey(t *testing.T) {
 	require.Equal(t, []int{0, 1, 0, 2, 1}, got)
 	require.Equal(t, []labels.Labels{labels.FromStrings("key", "7"), labels.FromStrings("key", "3"), labels.FromStrings("key", "0")}, gr.Labels())
 }
+
+// An evaluation without steps has no results and no errors but those of the
+// parameter.
+func TestNoSteps(t *testing.T) {
+	for _, op := range []parser.ItemType{
+		parser.SUM, parser.AVG, parser.MIN, parser.COUNT, parser.STDDEV, parser.QUANTILE, parser.TOPK, parser.LIMITK,
+		parser.LIMIT_RATIO, parser.COUNT_VALUES,
+	} {
+		acc := aggr.New(aggr.Spec{Op: op, Text: "v"}, &row.Env{Grid: row.GridOf(1, 0, 1)})
+		require.NoError(t, acc.Finish(nil, func(*row.Row) error { return errors.New("a row") }), op)
+	}
+}

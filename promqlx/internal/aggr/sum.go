@@ -22,11 +22,12 @@ type sums struct {
 	has column[uint64]  // steps with floats
 	// The count of an avg is that of the rows without gaps plus that of others
 	// at the step.
-	whole  column[uint32]
-	count  column[uint32]
-	inc    map[int]row.Bits  // steps of a group with an incremental mean
-	hists  map[int][]histSum // by group, then by step: groups that have histograms
-	masked [64]float64
+	whole     column[uint32]
+	count     column[uint32]
+	inc       map[int]row.Bits  // steps of a group with an incremental mean
+	hists     map[int][]histSum // by group, then by step: groups that have histograms
+	heldHists int64
+	masked    [64]float64
 }
 
 func newSums(b base) *sums {
@@ -183,7 +184,8 @@ func (a *sums) Finish(groups []labels.Labels, emit func(*row.Row) error) error {
 	}
 	var out row.Row
 	for g, ls := range groups {
-		out.F, out.Has, out.H = a.v.at(g), a.has.at(g), nil
+		clear(out.H)
+		out.F, out.Has, out.H = a.v.at(g), a.has.at(g), out.H[:0]
 		a.total(g, out.F)
 		if hs := a.hists[g]; hs != nil {
 			a.finishSteps(hs, &out, g)
@@ -221,11 +223,6 @@ func (a *sums) total(g int, v []float64) {
 
 func (a *sums) Bytes() int64 {
 	n := 8*(a.v.held+a.c.held+a.has.held) + 4*(a.whole.held+a.count.held)
-	for range a.inc {
-		n += 8 * a.words
-	}
-	for _, hs := range a.hists {
-		n += histSumBytes(hs)
-	}
-	return int64(n)
+	n += 8 * a.words * len(a.inc)
+	return int64(n) + a.heldHists
 }

@@ -38,6 +38,7 @@ func (a *sums) addSteps(g int, r *row.Row) {
 	if hs == nil {
 		hs = make([]histSum, a.n)
 		a.hists[g] = hs
+		a.heldHists += int64(a.n) * int64(unsafe.Sizeof(histSum{}))
 	}
 	a.noteDrop(g, r, func(int) bool { return true })
 	v, c, has, count := a.v.at(g), a.c.at(g), row.Bits(a.has.at(g)), a.count.at(g)
@@ -47,6 +48,9 @@ func (a *sums) addSteps(g int, r *row.Row) {
 			continue
 		}
 		first := !s.seen && !has.Get(i)
+		if first && h != nil {
+			a.heldHists += 2 * int64(h.Size()) // its copy, and the compensation
+		}
 		switch {
 		case h != nil && a.avg:
 			a.avgHistogram(s, i, h, a.counted(g, i)+1, first, r)
@@ -211,16 +215,4 @@ func (s *histSum) result(avg bool, n float64) *histogram.FloatHistogram {
 		v, _, _, _ = v.Add(s.comp)
 	}
 	return v.Compact(0)
-}
-
-func histSumBytes(hs []histSum) int {
-	n := len(hs) * int(unsafe.Sizeof(histSum{}))
-	for i := range hs {
-		for _, h := range []*histogram.FloatHistogram{hs[i].value, hs[i].mean, hs[i].comp} {
-			if h != nil {
-				n += h.Size()
-			}
-		}
-	}
-	return n
 }

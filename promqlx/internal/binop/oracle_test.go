@@ -197,6 +197,9 @@ func streamed(j *Join, left, right []*row.Row) ([]*row.Row, error) {
 			return nil, err
 		}
 	}
+	if len(one) > 0 && s.Bytes() <= 0 {
+		panic("a stream takes memory")
+	}
 	if err := s.End(emit); err != nil {
 		return nil, err
 	}

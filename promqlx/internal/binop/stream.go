@@ -36,6 +36,7 @@ type Stream struct {
 	again    bool     // several rows came from one group or have labels of one hash
 	free     []uint64 // memory for sets
 	sets     int      // how many it was for
+	held     int64    // bytes of sets
 	meetings []meeting
 	alone    row.Bits // of the row being added: steps that nothing matches
 	scratch  *row.Row
@@ -214,10 +215,23 @@ func (s *Stream) set() row.Bits {
 	if len(s.free) < words {
 		s.sets = min(2*s.sets+1, max(1, 4096/words))
 		s.free = make([]uint64, words*s.sets)
+		s.held += int64(8 * len(s.free))
 	}
 	out := s.free[:words:words]
 	s.free = s.free[words:]
 	return out
+}
+
+// Bytes returns the memory held besides the rows of the "one" side, for the
+// query's budget. It costs little.
+func (s *Stream) Bytes() int64 {
+	n := s.signs.seen.Bytes() + s.held
+	n += int64(4*(cap(s.sigs)+cap(s.first)+cap(s.next)) + 24*(cap(s.present)+cap(s.there)+cap(s.matched)))
+	n += int64(8*(cap(s.produced)+cap(s.steps)) + 32*len(s.results))
+	if s.scratch != nil {
+		n += 8 * int64(s.scratch.Steps())
+	}
+	return n
 }
 
 // space returns an empty row.
