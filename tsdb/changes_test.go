@@ -58,6 +58,8 @@ func TestGenerationChanges(t *testing.T) {
 	require.Equal(t, []int{0, 2, 3}, changed(), "delete")
 	require.NoError(t, db.CleanTombstones(ctx))
 	require.Empty(t, changed(), "cleaned up")
+	require.NoError(t, db.Delete(ctx, math.MinInt64, math.MaxInt64, labels.MustNewMatcher(labels.MatchEqual, "__name__", "other")))
+	require.Equal(t, []int{0, 1, 2, 3, 4}, changed(), "delete of all times")
 	b := db.Batch()
 	s, err := b.Series(lset)
 	require.NoError(t, err)

@@ -135,6 +135,7 @@ func FuzzDataFile(f *testing.F) {
 func requireRead(t *testing.T, p *Part, tally *fuzztally.Tally) {
 	defer func() { require.NoError(t, p.Close()) }()
 	requireTold(t, p)
+	requireFlatRead(t, p)
 	_, err := readOpen(p)
 	if err == nil {
 		tally.Accepted()
