@@ -277,3 +277,14 @@ func TestErrorForUnstable(t *testing.T) {
 	require.Equal(t, Different, v)
 	require.Equal(t, "error", d.Kind)
 }
+
+func TestSortsBelow(t *testing.T) {
+	f := func(text string, want bool) {
+		t.Helper()
+		require.Equal(t, want, sortsBelow(Question{Text: text, Features: "all"}))
+	}
+	f("limitk(3, -(topk(100, x)))", true)
+	f("sum(sort(x))", true)
+	f("topk(3, sum by (job) (x))", false)
+	f("topk(3, x) + y", false)
+}

@@ -23,8 +23,9 @@
 //	ORACLE_DATA     the seed of the data, 1 if not given
 //	ORACLE_ONLY     a regular expression that random queries have to match
 //	ORACLE_OUT      a file that gets every difference, not just the first 20
-//	ORACLE_STRICT   1: answers that change from one time to the next, or differ
-//	                from the oracle's for single times, fail the test
+//	ORACLE_STRICT   0: answers that change from one time to the next, or differ
+//	                from the oracle's for single times where it has no other
+//	                stable answer, do not fail the test
 //
 // One query alone, with the samples it reads (TestOne): ORACLE_QUERY,
 // ORACLE_GRID as "start,end,step" or "time" in milliseconds, ORACLE_FEATURES,

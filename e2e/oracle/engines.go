@@ -34,6 +34,8 @@ type Question struct {
 	Features string
 	// State is the name of a state of Stores.
 	State string
+	// Data is the seed of the data asked about.
+	Data uint64
 }
 
 func (q Question) String() string {
@@ -55,6 +57,9 @@ func (q Question) Env() string {
 	}
 	out := fmt.Sprintf("ORACLE_QUERY='%s' ORACLE_GRID=%s ORACLE_FEATURES=%s ORACLE_STATE=%s",
 		strings.ReplaceAll(q.Text, "'", `'"'"'`), grid, q.Features, q.State)
+	if q.Data > 1 {
+		out += fmt.Sprintf(" ORACLE_DATA=%d", q.Data)
+	}
 	if q.Lookback != 0 {
 		out += " ORACLE_LOOKBACK=" + q.Lookback.String()
 	}
