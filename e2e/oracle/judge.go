@@ -148,8 +148,8 @@ func (j *Judge) drift(ctx context.Context, q Question, got Answer) *Difference {
 	return nil
 }
 
-// sortsBelow tells whether an aggregation stands above what sorts in queries for
-// one time only: it meets its series in another order there.
+// sortsBelow tells whether an aggregation stands above what sorts, or goes group
+// by group, in queries for one time only: it meets its series in another order there.
 func sortsBelow(q Question) bool {
 	e, err := parser.NewParser(parserOptionsOf(q.Features)).ParseExpr(q.Text)
 	found := false
@@ -158,7 +158,7 @@ func sortsBelow(q Question) bool {
 			sorts := false
 			switch n := n.(type) {
 			case *parser.AggregateExpr:
-				sorts = n.Op == parser.TOPK || n.Op == parser.BOTTOMK
+				sorts = n.Op == parser.TOPK || n.Op == parser.BOTTOMK || n.Op == parser.LIMITK || n.Op == parser.LIMIT_RATIO
 			case *parser.Call:
 				sorts = strings.HasPrefix(n.Func.Name, "sort")
 			}
