@@ -23,6 +23,8 @@ type own struct {
 	workers int
 	set     featureSet
 	logger  *slog.Logger
+	memory  *exec.Memory
+	gate    *exec.Gate
 }
 
 func newOwn(opts Options, set featureSet) *own {
@@ -30,7 +32,12 @@ func newOwn(opts Options, set featureSet) *own {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &own{step: opts.SubqueryStep, workers: runtime.GOMAXPROCS(0), set: set, logger: logger}
+	// One processor is left to those who write, if there are two.
+	workers := max(1, runtime.GOMAXPROCS(0)-1)
+	return &own{
+		step: opts.SubqueryStep, workers: workers, set: set, logger: logger,
+		memory: &exec.Memory{}, gate: exec.NewGate(workers),
+	}
 }
 
 // Prepare implements Evaluator.
@@ -48,6 +55,7 @@ type evaluation struct {
 	req        *Request
 	plan       plan.Node
 	noMetadata bool // the plan relies on it
+	answer     *exec.Answer
 }
 
 func (e *evaluation) prepare() error {
@@ -73,13 +81,14 @@ func (e *evaluation) Run(ctx context.Context, t *Trace) (res *Result) {
 	timer := e.req.Stats.Timers.GetTimer(stats.InnerEvalTime).Start()
 	defer timer.Stop()
 	defer e.recovered(&res)
-	v, annos, err := exec.Run(ctx, e.plan, e.params(t))
+	v, answer, annos, err := exec.Run(ctx, e.plan, e.params(t))
 	if errors.Is(err, exec.ErrMetadata) {
 		e.noMetadata = false
 		if err = e.prepare(); err == nil {
-			v, annos, err = exec.Run(ctx, e.plan, e.params(t))
+			v, answer, annos, err = exec.Run(ctx, e.plan, e.params(t))
 		}
 	}
+	e.answer = answer
 	e.req.Stats.Samples.UpdatePeak(int(e.req.Meter.PeakSamples()))
 	return &Result{Value: v, Warnings: annos, Err: err}
 }
@@ -93,7 +102,7 @@ func (e *evaluation) params(t *Trace) exec.Params {
 	return exec.Params{
 		Queryable: r.Storage, Grid: grid, Instant: r.Step == 0, Lookback: r.Lookback.Milliseconds(),
 		DelayedNames: e.own.set[featDelayedNameRemoval], TypeAndUnit: e.own.set[featTypeAndUnitLabels],
-		NoMetadata: e.noMetadata, StartTimes: r.StartTimestamps, Meter: r.Meter, Trace: t, Stats: r.Stats.Samples, Workers: e.own.workers,
+		NoMetadata: e.noMetadata, StartTimes: r.StartTimestamps, Meter: r.Meter, Memory: e.own.memory, Gate: e.own.gate, Trace: t, Stats: r.Stats.Samples, Workers: e.own.workers,
 	}
 }
 
@@ -113,4 +122,4 @@ func (e *evaluation) recovered(res **Result) {
 func (e *evaluation) Explain() string { return plan.Explain(e.plan) }
 
 // Close implements Evaluation.
-func (e *evaluation) Close() {}
+func (e *evaluation) Close() { e.answer.Free() }

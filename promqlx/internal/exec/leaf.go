@@ -61,7 +61,11 @@ func (l *leaf) expect(ctx context.Context) error {
 	l.q.expected = true
 	t := l.scope.trace.Start("wait for %d bytes", n)
 	defer t.Done()
-	return l.q.Meter.Expect(ctx, n)
+	l.q.pass.leave()
+	if err := l.q.Meter.Expect(ctx, n); err != nil {
+		return err
+	}
+	return l.q.pass.take(ctx)
 }
 
 // close lets go of the series. What damage was met while they were read ends
@@ -112,7 +116,7 @@ func (r *reader) row(i int, out *row.Row) error {
 		return err
 	}
 	defer l.q.Meter.Samples(int64(-n)) // giving back cannot fail
-	if r.visits != nil && len(s.H) > 0 {
+	if r.visits != nil {
 		r.visits.statsOnly(s)
 	}
 	if err := r.maker.row(i, s, out); err != nil {
@@ -133,7 +137,7 @@ func (l *leaf) each(ctx context.Context, work func(*row.Env, scope) *reader, emi
 	defer func() { l.read += r.read }()
 	for i := range l.series.len() {
 		if i&15 == 0 {
-			if err := alive(ctx); err != nil {
+			if err := l.q.pause(ctx); err != nil {
 				return err
 			}
 			if i > 0 && l.parallel(i, r.read) {

@@ -31,7 +31,7 @@ func (q *query) matrix(ctx context.Context, n *plan.Matrix) (promql.Matrix, erro
 	var into tsdb.Samples
 	err := func() error {
 		for i := range l.series.len() {
-			if err := alive(ctx); err != nil {
+			if err := q.pause(ctx); err != nil {
 				return err
 			}
 			into.Reset()

@@ -115,9 +115,9 @@ func TestRewritesKeepAnswers(t *testing.T) {
 func answerText(n plan.Node, store *tsdb.Storage, opts front.Options, delayed bool, text string) string {
 	step := opts.Step.Milliseconds()
 	grid := row.GridOf(opts.Start.UnixMilli(), opts.End.UnixMilli(), max(1, step))
-	v, annos, err := Run(context.Background(), n, Params{
+	v, _, annos, err := Run(context.Background(), n, Params{
 		Queryable: store, Grid: grid, Instant: step == 0, Lookback: 5 * minute, DelayedNames: delayed,
-		Meter: &free{}, Stats: stats.NewQuerySamples(false), Workers: 1,
+		Meter: &free{}, Memory: memory, Stats: stats.NewQuerySamples(false), Workers: 1,
 	})
 	if err != nil {
 		return "error " + err.Error()

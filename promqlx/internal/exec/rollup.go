@@ -191,6 +191,9 @@ func (w *windows) overRows(ctx context.Context, emit func(*row.Row) error) error
 	defer w.q.note(w.in.Env)
 	defer w.add()
 	return w.q.run(ctx, sub.Child, g, func(r *row.Row) error {
+		if err := w.q.pause(ctx); err != nil {
+			return err
+		}
 		samplesOf(r, g.Grid, &s)
 		n := int64(len(s.T) + len(s.HT))
 		if err := w.q.Meter.Samples(n); err != nil {

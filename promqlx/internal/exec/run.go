@@ -3,11 +3,9 @@ package exec
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/schema"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
@@ -46,6 +44,9 @@ type Params struct {
 	StartTimes   bool
 
 	Meter Meter
+	// Memory and Gate are those of the engine; without a Gate nobody waits.
+	Memory *Memory
+	Gate   *Gate
 	// Trace is told the steps of the query; it may be nil.
 	Trace *trace.Span
 	// Stats counts the samples that are read. Its steps are not initialised yet.
@@ -54,35 +55,51 @@ type Params struct {
 	Workers int
 }
 
-// Run evaluates a plan. The value is a promql.Matrix, Vector, Scalar or String
-// that belongs to the caller. Annotations are returned with an error too, where
-// Prometheus' engine does so.
-func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, annotations.Annotations, error) {
-	q := &query{Params: p, store: storeOf(p.Queryable)}
+// Run evaluates a plan. The value is a promql.Matrix, Vector, Scalar or String; it
+// is valid until the Answer is freed, which is not nil. Annotations are returned
+// with an error too, where Prometheus' engine does so.
+func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, *Answer, annotations.Annotations, error) {
+	q := &query{Params: p, store: storeOf(p.Queryable), freed: &Answer{memory: p.Memory}}
 	p.Stats.InitStepTracking(p.Grid.Start, p.Grid.End(), p.Grid.Step)
-	v, err := q.answer(ctx, n)
-	if q.root != nil {
-		q.root.free() // the answer is a copy
+	v, err := q.gated(ctx, n)
+	if err == nil {
+		return v, q.freed, q.annos, nil
 	}
-	if err != nil {
-		var warned warnedError
-		if errors.As(err, &warned) {
-			return nil, q.annos.Merge(warned.warnings), err
-		}
-		return nil, nil, err
+	q.freed.Free()
+	var warned warnedError
+	if errors.As(err, &warned) {
+		return nil, q.freed, q.annos.Merge(warned.warnings), err
 	}
-	return v, q.annos, nil
+	return nil, q.freed, nil, err
+}
+
+func (q *query) gated(ctx context.Context, n plan.Node) (v parser.Value, err error) {
+	if q.pass, err = q.Gate.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer q.pass.leave()
+	return q.answer(ctx, n)
+}
+
+// pause is called now and then: it ends the query when it is to end, and lets
+// others go first when they should.
+func (q *query) pause(ctx context.Context) error {
+	if err := alive(ctx); err != nil {
+		return err
+	}
+	return q.pass.yield(ctx)
 }
 
 // query is one run of a plan.
 type query struct {
 	Params
+	pass   *pass
 	store  store
 	annos  annotations.Annotations
 	shared map[int]*table
 
-	root     *table // rows of the plan's root
-	expected bool   // Meter.Expect was called
+	freed    *Answer // what the answer takes
+	expected bool    // Meter.Expect was called
 }
 
 // env returns what the kernels of a node know of its evaluation on a grid. When
@@ -143,97 +160,8 @@ func (q *query) answer(ctx context.Context, n plan.Node) (parser.Value, error) {
 		}
 		return promql.Scalar{V: vals[0], T: q.Grid.Start}, nil
 	}
-	rows, err := q.rows(ctx, n, q.whole())
-	if err != nil {
-		return nil, err
-	}
 	if q.Instant {
-		return q.vector(rows)
+		return q.vector(ctx, n, q.whole())
 	}
-	return q.series(rows, q.Grid)
-}
-
-// pointBytes and seriesBytes are the memory of a result.
-const (
-	pointBytes  = 16
-	seriesBytes = 96
-)
-
-// rows evaluates the plan's root and keeps its rows, with their final names.
-func (q *query) rows(ctx context.Context, n plan.Node, g scope) ([]*row.Row, error) {
-	t := q.newTable(g.Grid)
-	q.root = t
-	g.kept = t.bytes() + int64(seriesBytes+pointBytes*g.N)
-	if err := q.run(ctx, n, g, t.add); err != nil {
-		return nil, err
-	}
-	if err := alive(ctx); err != nil {
-		return nil, err
-	}
-	if !q.DelayedNames {
-		return t.rows, nil
-	}
-	for _, r := range t.rows {
-		if r.DropName {
-			r.Labels = r.Labels.DropReserved(schema.IsMetadataLabel)
-		}
-	}
-	rows, err := row.MergeSame(t.rows)
-	if err != nil {
-		return nil, warnedError{error: err} // the annotations are there by now
-	}
-	return rows, nil
-}
-
-func (q *query) vector(rows []*row.Row) (promql.Vector, error) {
-	if err := q.Meter.Grow(int64(len(rows)) * seriesBytes); err != nil {
-		return nil, err
-	}
-	out := make(promql.Vector, len(rows))
-	for i, r := range rows {
-		out[i] = promql.Sample{Metric: r.Labels, T: q.Grid.Start, DropName: r.DropName}
-		if h := r.HAt(0); h != nil {
-			out[i].H = h
-		} else {
-			out[i].F = r.F[0]
-		}
-	}
-	return out, nil
-}
-
-// series makes a sorted matrix of rows.
-func (q *query) series(rows []*row.Row, g row.Grid) (promql.Matrix, error) {
-	slices.SortFunc(rows, byLabels)
-	floats := 0
-	for _, r := range rows {
-		floats += r.Has.Count()
-	}
-	if err := q.Meter.Grow(int64(floats)*pointBytes + int64(len(rows))*seriesBytes); err != nil {
-		return nil, err
-	}
-	slab := make([]promql.FPoint, 0, floats)
-	out := make(promql.Matrix, len(rows))
-	for k, r := range rows {
-		s := promql.Series{Metric: r.Labels, DropName: r.DropName}
-		from := len(slab)
-		if r.Has.Count() == g.N {
-			for i, f := range r.F {
-				slab = append(slab, promql.FPoint{T: g.T(i), F: f})
-			}
-		} else {
-			for i := r.Has.Next(0); i >= 0; i = r.Has.Next(i + 1) {
-				slab = append(slab, promql.FPoint{T: g.T(i), F: r.F[i]})
-			}
-		}
-		if len(slab) > from {
-			s.Floats = slab[from:len(slab):len(slab)]
-		}
-		for i, h := range r.H {
-			if h != nil {
-				s.Histograms = append(s.Histograms, promql.HPoint{T: g.T(i), H: h})
-			}
-		}
-		out[k] = s
-	}
-	return out, nil
+	return q.series(ctx, n, q.whole())
 }

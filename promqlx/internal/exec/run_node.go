@@ -108,6 +108,7 @@ func (q *query) scalar(ctx context.Context, n plan.Node, g scope) ([]float64, er
 			return nil, err
 		}
 		defer q.note(c.in.Env)
+		defer c.free()
 		c.Scalar(c.in, c.args, out)
 	default:
 		panic(fmt.Sprintf("exec: a plan with a %T where a scalar is read", n))
@@ -126,7 +127,15 @@ type prepared struct {
 	funcs.Func
 	in   *funcs.Input
 	args [][]*row.Row // rows by argument
+	kept []*table     // that hold them
 	add  func()       // adds the annotations of scalars behind the vector
+}
+
+// free lets the rows of the arguments go.
+func (c *prepared) free() {
+	for _, t := range c.kept {
+		t.free()
+	}
 }
 
 // prepare evaluates the arguments of a call; vectors are kept as rows, but for
@@ -170,7 +179,7 @@ func (q *query) arguments(ctx context.Context, n *plan.Call, c *prepared, g scop
 		case c.Each == nil:
 			t := q.newTable(g.Grid)
 			err = q.run(ctx, a, g, t.add)
-			c.args[i] = t.rows
+			c.args[i], c.kept = t.rows, append(c.kept, t)
 		}
 		if err != nil {
 			return err
@@ -194,6 +203,7 @@ func (q *query) call(ctx context.Context, n *plan.Call, g scope, emit func(*row.
 		return err
 	}
 	defer q.note(c.in.Env)
+	defer c.free()
 	switch {
 	case c.Each != nil:
 		defer c.add()

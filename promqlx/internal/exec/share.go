@@ -12,7 +12,7 @@ import (
 
 // worthSharing is how many samples there must be left to be read for it to pay
 // to wake other goroutines.
-const worthSharing = 50_000
+const worthSharing = 200_000
 
 // parallel tells whether the series from i on are to be shared among workers,
 // given the samples of those before.
@@ -49,17 +49,25 @@ func (l *leaf) share(ctx context.Context, first int, work func(*row.Env, scope) 
 	}
 	within, cancel := context.WithCancel(ctx)
 	s := &sharing{leaf: l, first: first, size: size, ring: ring, n: n, ended: within.Done()}
-	for range workers {
-		s.start(work)
+	l.q.pass.leave()
+	for k := range workers {
+		if err := s.start(within, work, k == 0); err != nil {
+			cancel()
+			s.workers.Wait()
+			return err
+		}
 	}
 	err := s.consume(emit)
 	cancel()
 	s.workers.Wait()
 	s.settle()
 	if err == nil && s.consumed < n {
-		return alive(ctx)
+		err = alive(ctx)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return l.q.pass.take(ctx)
 }
 
 // sharing is the work of one share.
@@ -78,14 +86,25 @@ type sharing struct {
 	readers []*reader
 }
 
-func (s *sharing) start(work func(*row.Env, scope) *reader) {
+// start starts one more worker, if it is needed or there is a place for it.
+func (s *sharing) start(ctx context.Context, work func(*row.Env, scope) *reader, needed bool) (err error) {
 	l := s.leaf
+	place, ok := l.q.Gate.try()
+	if !ok && !needed {
+		return nil
+	}
+	if !ok {
+		if place, err = l.q.Gate.enter(ctx); err != nil {
+			return err
+		}
+	}
 	env := l.q.env(l.scope.Grid)
 	own := l.scope.fork()
 	s.envs, s.stats = append(s.envs, env), append(s.stats, own.stats)
 	r := work(env, own)
 	s.readers = append(s.readers, r)
 	s.workers.Go(func() {
+		defer place.leave()
 		for {
 			k := int(s.next.Add(1) - 1)
 			if k >= s.n {
@@ -97,10 +116,13 @@ func (s *sharing) start(work func(*row.Env, scope) *reader) {
 			case <-s.ended:
 				return
 			}
-			m.err = s.fill(r, m, k)
+			if m.err = place.yield(ctx); m.err == nil {
+				m.err = s.fill(r, m, k)
+			}
 			m.full <- struct{}{}
 		}
 	})
+	return nil
 }
 
 // fill makes the rows of morsel k.

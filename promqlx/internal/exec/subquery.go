@@ -31,9 +31,5 @@ func subGrid(n *plan.Subquery, g row.Grid) row.Grid {
 func (q *query) subqueryAnswer(ctx context.Context, n *plan.Subquery) (promql.Matrix, error) {
 	g, count := q.whole().below(subGrid(n, q.Grid), stats.SubqueryConsumer{})
 	defer count()
-	rows, err := q.rows(ctx, n.Child, g)
-	if err != nil {
-		return nil, err
-	}
-	return q.series(rows, g.Grid)
+	return q.series(ctx, n.Child, g)
 }

@@ -1,8 +1,6 @@
 package exec
 
 import (
-	"github.com/prometheus/prometheus/model/labels"
-
 	"github.com/varvedb/varve/promqlx/internal/row"
 )
 
@@ -18,6 +16,7 @@ type table struct {
 	slab   []row.Row // room for further rows
 	floats []float64
 	words  []uint64
+	shared [][]float64 // slabs of the engine's Memory
 }
 
 func (q *query) newTable(g row.Grid) *table { return &table{q: q, steps: g.N} }
@@ -49,17 +48,13 @@ const rowBytes = 128
 // bytes is the memory of a row.
 func (t *table) bytes() int64 { return int64(rowBytes + 8*t.steps + 8*((t.steps+63)/64)) }
 
-// next returns an empty row out of the slabs, which grow with the table.
+// next returns an empty row out of slabs: of its own as long as there are few
+// rows, then of those that queries share.
 func (t *table) next() (*row.Row, error) {
 	if len(t.slab) == 0 {
-		n := min(max(4, len(t.rows)), 1024, max(4, 1<<17/t.steps))
-		words := (t.steps + 63) / 64
-		size := int64(n) * t.bytes()
-		if err := t.q.Meter.Grow(size); err != nil {
+		if err := t.grow(); err != nil {
 			return nil, err
 		}
-		t.held += size
-		t.slab, t.floats, t.words = make([]row.Row, n), make([]float64, n*t.steps), make([]uint64, n*words)
 	}
 	c := &t.slab[0]
 	t.slab = t.slab[1:]
@@ -69,14 +64,38 @@ func (t *table) next() (*row.Row, error) {
 	return c, nil
 }
 
-// free lets the rows go.
+func (t *table) grow() error {
+	n := max(4, len(t.rows))
+	shared := n*t.steps > slabFloats/2 && t.steps <= slabFloats
+	if shared {
+		n = slabFloats / t.steps
+	} else if t.steps > slabFloats {
+		n = 1
+	}
+	size := int64(n) * t.bytes()
+	if err := t.q.Meter.Grow(size); err != nil {
+		return err
+	}
+	t.held += size
+	t.slab, t.words = make([]row.Row, n), make([]uint64, n*((t.steps+63)/64))
+	if shared {
+		t.floats = t.q.Memory.getFloats()
+		t.shared = append(t.shared, t.floats)
+	} else {
+		t.floats = make([]float64, n*t.steps)
+	}
+	return nil
+}
+
+// free lets the rows go: nobody may look at them afterwards.
 func (t *table) free() {
 	t.q.Meter.Shrink(t.held)
 	_ = t.q.Meter.Samples(-t.count) // giving back cannot fail
+	for _, s := range t.shared {
+		t.q.Memory.putFloats(s)
+	}
 	*t = table{q: t.q, steps: t.steps}
 }
-
-func byLabels(a, b *row.Row) int { return labels.Compare(a.Labels, b.Labels) }
 
 // emitAll hands rows on that nobody else holds.
 func emitAll(rows []*row.Row, emit func(*row.Row) error) error {

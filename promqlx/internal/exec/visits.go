@@ -28,6 +28,15 @@ type visits struct {
 // statsOnly leaves of the histograms what their count, sum and counter reset hint
 // tell.
 func (v *visits) statsOnly(s *tsdb.Samples) {
+	if len(s.H) > 0 {
+		v.strip(s)
+	}
+	if v.dropStale {
+		dropStale(s)
+	}
+}
+
+func (v *visits) strip(s *tsdb.Samples) {
 	jumps := v.jumps(merged(s))
 	var last *histogram.FloatHistogram
 	for i, h := range s.H {
@@ -48,9 +57,6 @@ func (v *visits) statsOnly(s *tsdb.Samples) {
 		known := *h
 		known.CounterResetHint = c.CounterResetHint
 		last = &known
-	}
-	if v.dropStale {
-		dropStale(s)
 	}
 }
 
