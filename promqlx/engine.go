@@ -12,11 +12,16 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/varvedb/varve/promqlx/internal/budget"
+	"github.com/varvedb/varve/promqlx/internal/exec"
 	"github.com/varvedb/varve/promqlx/internal/top"
 )
 
 // Queryable is where an evaluator reads series from.
 type Queryable = storage.Queryable
+
+// Own is a Queryable over our own store: its blocks are read without the detour
+// over Prometheus' interfaces, which is several times faster.
+type Own = exec.Own
 
 // Result is what a query yields: a promql.Matrix, Vector, Scalar or String,
 // with the warnings and infos met on the way; or an error. It is valid until

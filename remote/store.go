@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/metadata"
 	"github.com/prometheus/prometheus/storage"
 
+	"github.com/varvedb/varve/promqlx"
 	"github.com/varvedb/varve/remote/api"
 	"github.com/varvedb/varve/tsdb"
 )
@@ -22,7 +23,11 @@ var (
 	_ api.Admin    = (*lateStore)(nil)
 	_ api.Metadata = (*lateStore)(nil)
 	_ api.Status   = (*lateStore)(nil)
+	_ promqlx.Own  = (*lateStore)(nil)
 )
+
+// DB implements promqlx.Own.
+func (s *lateStore) DB() *tsdb.DB { return s.db.Load() }
 
 func (s *lateStore) open() (*tsdb.DB, error) {
 	if db := s.db.Load(); db != nil {

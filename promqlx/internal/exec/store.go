@@ -37,10 +37,21 @@ type series interface {
 	close() error
 }
 
-// storeOf takes the short way where q is our own store.
+// Own is a Queryable over our own store, which is read without the detour over
+// Prometheus' interfaces. DB returns nil while the store is not open.
+type Own interface{ DB() *tsdb.DB }
+
+// DBOf returns our own store if q is over one, else nil.
+func DBOf(q storage.Queryable) *tsdb.DB {
+	if s, ok := q.(Own); ok {
+		return s.DB()
+	}
+	return nil
+}
+
 func storeOf(q storage.Queryable) store {
-	if s, ok := q.(*tsdb.Storage); ok {
-		return ownStore{s.DB()}
+	if db := DBOf(q); db != nil {
+		return ownStore{db}
 	}
 	return anyStore{q}
 }
@@ -48,12 +59,12 @@ func storeOf(q storage.Queryable) store {
 // NoMetadata tells whether no series of q has a label __type__ or __unit__, as
 // far as that is known: a plan may then be made that relies on it.
 func NoMetadata(q storage.Queryable) bool {
-	s, ok := q.(*tsdb.Storage)
-	if !ok {
+	db := DBOf(q)
+	if db == nil {
 		return false
 	}
 	for _, name := range []string{model.MetricTypeLabel, model.MetricUnitLabel} {
-		if has, err := s.DB().HasLabel(name); has || err != nil {
+		if has, err := db.HasLabel(name); has || err != nil {
 			return false
 		}
 	}
