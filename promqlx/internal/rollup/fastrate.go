@@ -13,7 +13,7 @@ import (
 func (k rateKind) all(in *Input, out *row.Row) {
 	var r resetList
 	if k.counter {
-		r = in.resetList()
+		r = in.resetSums()
 		in.noteOverlaps()
 	}
 	x := extrapolator{in: in, kind: k, before: in.rangeAndOffset(), seconds: in.rangeSeconds()}
@@ -130,9 +130,25 @@ func (in *Input) noteOverlaps() {
 // resetList is where a counter was reset: the numbers of the samples after. If
 // the windows share few samples it is empty, and add looks for itself.
 type resetList struct {
-	at   []int32
-	in   *Input
-	self bool
+	at []int32
+	// lost is the sum of the values before resets up to each sample, from first
+	// on, if all values are whole and small enough that every sum of them is exact:
+	// then it does not matter in which order they are added.
+	lost  []float64
+	first int32
+	in    *Input
+	self  bool
+}
+
+// resetSums is the resetList of unextended windows: sums if they are exact.
+func (in *Input) resetSums() resetList {
+	lo, hi, overlap := in.overlap()
+	if overlap && in.ST == nil {
+		if lost, ok := lostBefore(in.F[lo:hi], grow(&in.scratch().lost, hi-lo)); ok {
+			return resetList{lost: lost, first: int32(lo)}
+		}
+	}
+	return in.resetList()
 }
 
 func (in *Input) resetList() resetList {
@@ -140,9 +156,9 @@ func (in *Input) resetList() resetList {
 	if !overlap {
 		return resetList{in: in, self: true}
 	}
+	f := in.F[lo:hi]
 	at := grow(&in.scratch().n0, hi-lo)
 	n := 0
-	f := in.F[lo:hi]
 	prev, starts := math.Inf(-1), in.ST != nil
 	for i, v := range f {
 		if v < prev || starts && i > 0 && in.resetBefore(lo+i) {
@@ -152,6 +168,44 @@ func (in *Input) resetList() resetList {
 		prev = v
 	}
 	return resetList{at: at[:n]}
+}
+
+// exactSum is half of what whole numbers may be for their sums to be exact.
+const exactSum = 1 << 52
+
+// lostBefore sums the values before resets, for each sample; ok is false if the
+// sums may not be exact.
+func lostBefore(f, lost []float64) (_ []float64, ok bool) {
+	sum, prev, odd := 0.0, math.Inf(-1), uint64(0)
+	for i, v := range f {
+		var reset, fraction uint64
+		if v < prev {
+			reset = 1
+		}
+		if float64(int64(v)) != v {
+			fraction = 1
+		}
+		odd |= fraction
+		sum += math.Float64frombits(math.Float64bits(prev) & -reset)
+		lost[i] = sum
+		prev = v
+		if odd != 0 {
+			return nil, false
+		}
+	}
+	return lost[:len(f)], math.Abs(sum) < exactSum
+}
+
+// plainResets adds to v the values before the resets in f.
+func plainResets(f []float64, v float64) float64 {
+	prev := f[0]
+	for _, cur := range f {
+		if cur < prev {
+			v += prev
+		}
+		prev = cur
+	}
+	return v
 }
 
 // resetBefore tells whether there was a reset between float i-1 and i.
@@ -164,6 +218,12 @@ func (in *Input) resetBefore(i int) bool {
 func (r *resetList) add(f []float64, lo, hi int32, v float64) float64 {
 	if r.self {
 		return r.find(f[lo:hi], int(lo), v)
+	}
+	if r.lost != nil {
+		if math.Abs(v) >= exactSum || v == 0 && math.Signbit(v) { // -0 + 0 is 0
+			return plainResets(f[lo:hi], v)
+		}
+		return v + (r.lost[hi-1-r.first] - r.lost[lo-r.first])
 	}
 	for len(r.at) > 0 && r.at[0] <= lo {
 		r.at = r.at[1:]
@@ -179,14 +239,7 @@ func (r *resetList) add(f []float64, lo, hi int32, v float64) float64 {
 
 func (r *resetList) find(f []float64, lo int, v float64) float64 {
 	if r.in.ST == nil {
-		prev := f[0]
-		for _, cur := range f {
-			if cur < prev {
-				v += prev
-			}
-			prev = cur
-		}
-		return v
+		return plainResets(f, v)
 	}
 	for i := 1; i < len(f); i++ {
 		if r.in.resetBefore(lo + i) {

@@ -5,6 +5,7 @@ package rollup
 type Scratch struct {
 	f0, f1 []float64
 	n0     []int32
+	lost   []float64
 	u0     []uint64
 	lanes  four
 	window Window
