@@ -52,7 +52,7 @@ func (q *query) windows(ctx context.Context, n *plan.Rollup, g scope) (*windows,
 	w := &windows{q: q, n: n, scope: g, fn: fn, drop: !rollup.KeepsName(n.Func)}
 	env := q.env(g.Grid)
 	w.in = rollup.Input{
-		Range: n.Range, Pos: n.Position(), ArgPos: positions(n.ArgPos), Env: env, Scratch: &rollup.Scratch{},
+		Range: n.Range, RangeRest: n.RangeRest, OffsetRest: n.OffsetRest, Pos: n.Position(), ArgPos: positions(n.ArgPos), Env: env, Scratch: &rollup.Scratch{},
 	}
 	if sel := n.Selector; sel != nil {
 		w.in.Offset, w.fixed = offset(sel, g.Grid), sel.At != nil

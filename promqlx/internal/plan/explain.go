@@ -116,6 +116,9 @@ func instantHead(n *Instant) string {
 
 func rollupHead(n *Rollup) string {
 	s := "rollup " + n.Func + " " + duration(n.Range)
+	if n.RangeRest != 0 || n.OffsetRest != 0 {
+		s += fmt.Sprintf(" rest=%s,%s", n.RangeRest, n.OffsetRest)
+	}
 	if n.RangeArg != 0 {
 		s += fmt.Sprintf(" arg=%d", n.RangeArg)
 	}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"time"
+
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
@@ -84,11 +86,14 @@ type Matrix struct {
 
 // Rollup applies a function to a window of samples at each step.
 type Rollup struct {
-	Pos                // of the call
-	Func     string    // name of the function
-	Range    int64     // length of the window in milliseconds, open on the left
-	Selector *Selector // what the windows slide over: this,
-	Subquery *Subquery // or this
+	Pos          // of the call
+	Func  string // name of the function
+	Range int64  // length of the window in milliseconds, open on the left
+	// RangeRest and OffsetRest are what Range and the offset of the selector or
+	// subquery lack of what was written: x[0.0015]. Rates divide by it.
+	RangeRest, OffsetRest time.Duration
+	Selector              *Selector // what the windows slide over: this,
+	Subquery              *Subquery // or this
 	// Args are the scalar arguments, in the order of the text without the range
 	// vector, which stands at RangeArg among them.
 	Args     []Node

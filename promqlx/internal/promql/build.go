@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -154,12 +155,12 @@ func (f *front) rollup(n *parser.Call, at int, m parser.Expr, raw bool) (plan.No
 		r.Args = append(r.Args, child)
 		r.ArgPos = append(r.ArgPos, pos(arg))
 	}
-	r.Range = f.timesOf(m).span.Milliseconds()
+	r.Range, r.RangeRest = f.timesOf(m).span.Milliseconds(), f.timesOf(m).span%time.Millisecond
 	switch m := m.(type) {
 	case *parser.MatrixSelector:
 		vs := m.VectorSelector.(*parser.VectorSelector)
 		sel := f.selector(vs, raw)
-		r.Selector = &sel
+		r.Selector, r.OffsetRest = &sel, f.timesOf(vs).offset%time.Millisecond
 		if r.Func == "absent_over_time" {
 			r.Absent = absentLabels(vs.LabelMatchers)
 		}
@@ -168,7 +169,7 @@ func (f *front) rollup(n *parser.Call, at int, m parser.Expr, raw bool) (plan.No
 		if err != nil {
 			return nil, err
 		}
-		r.Subquery = sq
+		r.Subquery, r.OffsetRest = sq, f.timesOf(m).offset%time.Millisecond
 		// Prometheus' engine puts what a subquery yields in its place, and that
 		// stands nowhere in the text.
 		r.ArgPos[at] = plan.Pos{}
