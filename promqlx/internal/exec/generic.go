@@ -64,6 +64,10 @@ func (s *anySeries) warnings() annotations.Annotations { return s.warned }
 func (s *anySeries) failure() error                    { return nil }
 func (s *anySeries) close() error                      { return s.querier.Close() }
 
+func (s *anySeries) last(i int, mint, maxt int64, into *tsdb.Samples) error {
+	return s.read(i, mint, maxt, into)
+}
+
 func (s *anySeries) read(i int, mint, maxt int64, into *tsdb.Samples) error {
 	it := s.list[i].Iterator(nil)
 	for kind := it.Seek(mint); kind != chunkenc.ValNone; kind = it.Next() {

@@ -54,6 +54,7 @@ func (q *query) instant(ctx context.Context, n *plan.Instant, g scope, emit func
 			c := c
 			c.scope = g
 			r := &reader{leaf: l, maker: &c, samples: &tsdb.Samples{WithStale: true, WithST: n.Time == "start_timestamp"}}
+			r.last = g.N == 1 && !n.StatsOnly
 			if n.StatsOnly {
 				r.visits = &visits{scope: g, off: c.off, fixed: c.fixed, back: q.Lookback}
 			}

@@ -98,6 +98,7 @@ type reader struct {
 	maker   maker
 	samples *tsdb.Samples
 	visits  *visits // set if histograms are to keep no buckets
+	last    bool    // the last sample is enough
 	read    int     // samples so far
 }
 
@@ -105,7 +106,11 @@ type reader struct {
 func (r *reader) row(i int, out *row.Row) error {
 	l, s := r.leaf, r.samples
 	s.Reset()
-	if err := l.series.read(i, l.mint, l.maxt, s); err != nil {
+	read := l.series.read
+	if r.last {
+		read = l.series.last
+	}
+	if err := read(i, l.mint, l.maxt, s); err != nil {
 		return err
 	}
 	n := len(s.T) + len(s.HT)

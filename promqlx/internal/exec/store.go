@@ -25,6 +25,9 @@ type series interface {
 	labels(i int) labels.Labels
 	// read appends the samples of series i inside [mint, maxt].
 	read(i int, mint, maxt int64, into *tsdb.Samples) error
+	// last sets into to the last sample of series i inside [mint, maxt], a
+	// staleness marker too, if there is one.
+	last(i int, mint, maxt int64, into *tsdb.Samples) error
 	// column returns the values of a label as numbers; ok is false if they are to
 	// be had by labels alone.
 	column(name string) (c tsdb.Column, ok bool)
@@ -93,6 +96,25 @@ func (s ownSeries) labels(i int) labels.Labels { return s.view.Labels(i) }
 
 func (s ownSeries) read(i int, mint, maxt int64, into *tsdb.Samples) error {
 	return s.view.Read(i, mint, maxt, into)
+}
+
+func (s ownSeries) last(i int, mint, maxt int64, into *tsdb.Samples) error {
+	t, f, h, st, ok, err := s.view.Last(i, mint, maxt)
+	switch {
+	case err != nil || !ok:
+		return err
+	case h != nil:
+		into.HT, into.H = append(into.HT, t), append(into.H, h)
+		if into.WithST {
+			into.HST = append(into.HST, st)
+		}
+	default:
+		into.T, into.F = append(into.T, t), append(into.F, f)
+		if into.WithST {
+			into.ST = append(into.ST, st)
+		}
+	}
+	return nil
 }
 
 func (s ownSeries) column(name string) (tsdb.Column, bool) { return s.view.Column(name), true }
