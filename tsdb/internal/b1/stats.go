@@ -264,25 +264,37 @@ func (b *Block) extreme(i, j int, greatest bool) (float64, bool) {
 	if h.Layout != LayoutMinis {
 		return b.extremeOfLayout(i, j, greatest)
 	}
-	for i < j {
-		k := i >> h.MiniLog
-		from := k << h.MiniLog
-		end := min(from+h.mini(), h.Count)
-		to := min(end, j)
-		if i == from && to == end && len(b.exceptionsIn(i, to)) == 0 {
-			better(h.value(b.miniExtreme(k, greatest)))
-		} else {
-			x, any, ok := b.partExtreme(k, i, to, greatest)
-			if !ok {
-				return 0, false
+	// What the directory does not know is decoded last, and only where it can matter.
+	for _, known := range [...]bool{true, false} {
+		for from := i; from < j; {
+			k := from >> h.MiniLog
+			begin := k << h.MiniLog
+			end := min(begin+h.mini(), h.Count)
+			to := min(end, j)
+			plain := len(b.exceptionsIn(from, to)) == 0
+			switch whole := plain && from == begin && to == end; {
+			case whole != known:
+			case whole:
+				better(h.value(b.miniExtreme(k, greatest)))
+			case plain && worse(h.value(b.miniExtreme(k, greatest)), best, greatest):
+			default:
+				x, any, ok := b.partExtreme(k, from, to, greatest)
+				if !ok {
+					return 0, false
+				}
+				if any {
+					better(h.value(x))
+				}
 			}
-			if any {
-				better(h.value(x))
-			}
+			from = to
 		}
-		i = to
 	}
 	return best, true
+}
+
+// worse tells whether x changes nothing about the least or greatest value so far.
+func worse(x, best float64, greatest bool) bool {
+	return greatest && x <= best || !greatest && x >= best
 }
 
 // extremeOfLayout is for blocks without mini-blocks and ranges without
@@ -311,7 +323,12 @@ func (b *Block) extremeOfLayout(i, j int, greatest bool) (float64, bool) {
 // miniExtreme is that of a mini-block without exceptions, from the directory.
 func (b *Block) miniExtreme(k int, greatest bool) int64 {
 	d := &b.dir
-	if greatest {
+	switch {
+	case b.h.Domain != codec.NearTens && greatest:
+		return b.h.stat(d.at(dirStart, k)+d.at(dirAbove, k), 0)
+	case b.h.Domain != codec.NearTens:
+		return b.h.stat(d.at(dirStart, k)-d.at(dirBelow, k), 0)
+	case greatest:
 		return b.h.stat(d.at(dirStart, k)+d.at(dirAbove, k), d.at(dirMaxUlps, k))
 	}
 	return b.h.stat(d.at(dirStart, k)-d.at(dirBelow, k), d.at(dirMinUlps, k))
