@@ -54,6 +54,8 @@ type QueryOptions struct {
 	PerStepStats bool
 	// UseStartTimestamps overrides the feature use-start-timestamps when not nil.
 	UseStartTimestamps *bool
+	// NoCache tells to evaluate all steps; see Options.CacheBytes.
+	NoCache bool
 	// Trace receives the steps of the query; nil records none.
 	Trace *Trace
 	// Client is who asks, for the list of active queries and QueryInfo.

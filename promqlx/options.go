@@ -46,6 +46,11 @@ type Options struct {
 	MaxQueryBytes int
 	// SubqueryStep is the step of a subquery that names none; 0 means DefaultSubqueryStep.
 	SubqueryStep time.Duration
+	// CacheBytes bounds the memory in which answers of range queries are kept, by
+	// stretches of their steps; 0 keeps none. Answers are the same either way, and
+	// see every sample that was acknowledged. Only queries of a *tsdb.Storage are
+	// kept. This memory is not part of MaxMemory.
+	CacheBytes int64
 	// EnabledFeatures are names as --enable-feature takes them, also several in
 	// one string, separated by commas. Names that LookupFeature does not call
 	// FeatureEngine change nothing here.
@@ -73,6 +78,7 @@ func (o Options) Validate() error {
 		{"max query bytes", int64(o.MaxQueryBytes)},
 		{"max memory of queries", o.MaxMemory},
 		{"max memory of a query", o.MaxQueryMemory},
+		{"memory of kept answers", o.CacheBytes},
 		{"lookback delta", int64(o.LookbackDelta)},
 		{"subquery step", int64(o.SubqueryStep)},
 	} {

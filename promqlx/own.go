@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
+	"github.com/varvedb/varve/promqlx/internal/cache"
 	"github.com/varvedb/varve/promqlx/internal/exec"
 	"github.com/varvedb/varve/promqlx/internal/plan"
 	"github.com/varvedb/varve/promqlx/internal/promql"
@@ -25,6 +29,8 @@ type own struct {
 	logger  *slog.Logger
 	memory  *exec.Memory
 	gate    *exec.Gate
+	cache   *cache.Cache // of range queries; nil if there is none
+	now     func() time.Time
 }
 
 func newOwn(opts Options, set featureSet) *own {
@@ -36,13 +42,13 @@ func newOwn(opts Options, set featureSet) *own {
 	workers := max(1, runtime.GOMAXPROCS(0)-1)
 	return &own{
 		step: opts.SubqueryStep, workers: workers, set: set, logger: logger,
-		memory: &exec.Memory{}, gate: exec.NewGate(workers),
+		memory: &exec.Memory{}, gate: exec.NewGate(workers), cache: newCache(opts), now: time.Now,
 	}
 }
 
 // Prepare implements Evaluator.
 func (o *own) Prepare(_ context.Context, r *Request) (Evaluation, error) {
-	e := &evaluation{own: o, req: r, noMetadata: exec.NoMetadata(r.Storage)}
+	e := &evaluation{own: o, req: r, noMetadata: exec.NoMetadata(r.Storage), meter: r.Meter}
 	if err := e.prepare(); err != nil {
 		return nil, err
 	}
@@ -54,8 +60,11 @@ type evaluation struct {
 	own        *own
 	req        *Request
 	plan       plan.Node
-	noMetadata bool // the plan relies on it
-	answer     *exec.Answer
+	key        string // of the plan, if answers may be kept; see cached
+	meter      exec.Meter
+	hints      *atomic.Bool
+	noMetadata bool           // the plan relies on it
+	answers    []*exec.Answer // what the result takes
 }
 
 func (e *evaluation) prepare() error {
@@ -66,6 +75,9 @@ func (e *evaluation) prepare() error {
 	})
 	if err != nil {
 		return err
+	}
+	if e.keeps() {
+		e.key = plan.Key(n) // before it is rewritten: views hang on the range
 	}
 	e.plan = plan.Optimize(n, plan.Config{
 		Instant: r.Step == 0,
@@ -81,28 +93,52 @@ func (e *evaluation) Run(ctx context.Context, t *Trace) (res *Result) {
 	timer := e.req.Stats.Timers.GetTimer(stats.InnerEvalTime).Start()
 	defer timer.Stop()
 	defer e.recovered(&res)
-	v, answer, annos, err := exec.Run(ctx, e.plan, e.params(t))
-	if errors.Is(err, exec.ErrMetadata) {
-		e.noMetadata = false
-		if err = e.prepare(); err == nil {
-			v, answer, annos, err = exec.Run(ctx, e.plan, e.params(t))
-		}
-	}
-	e.answer = answer
+	v, annos, err := e.answer(ctx, t)
 	e.req.Stats.Samples.UpdatePeak(int(e.req.Meter.PeakSamples()))
 	return &Result{Value: v, Warnings: annos, Err: err}
 }
 
-func (e *evaluation) params(t *Trace) exec.Params {
-	r := e.req
-	grid := row.GridOf(r.Start.UnixMilli(), r.Start.UnixMilli(), 1)
-	if r.Step != 0 {
-		grid = row.GridOf(r.Start.UnixMilli(), r.End.UnixMilli(), r.Step.Milliseconds())
+// answer evaluates the plan, or takes what is kept of its answers.
+func (e *evaluation) answer(ctx context.Context, t *Trace) (parser.Value, annotations.Annotations, error) {
+	if q := e.cached(t); q != nil {
+		a, err := e.own.cache.Run(ctx, q)
+		if err != nil {
+			return nil, a.Annotations, err
+		}
+		return a.Matrix, a.Annotations, nil
 	}
+	return e.evaluate(ctx, e.grid(), t)
+}
+
+// evaluate runs the plan on a grid, which may be a part of the query's.
+func (e *evaluation) evaluate(ctx context.Context, g row.Grid, t *Trace) (parser.Value, annotations.Annotations, error) {
+	v, answer, annos, err := exec.Run(ctx, e.plan, e.params(g, t))
+	if errors.Is(err, exec.ErrMetadata) {
+		e.noMetadata = false
+		if err = e.prepare(); err == nil {
+			v, answer, annos, err = exec.Run(ctx, e.plan, e.params(g, t))
+		}
+	}
+	e.answers = append(e.answers, answer)
+	return v, annos, err
+}
+
+// grid returns the steps of the query.
+func (e *evaluation) grid() row.Grid {
+	r := e.req
+	if r.Step == 0 {
+		return row.GridOf(r.Start.UnixMilli(), r.Start.UnixMilli(), 1)
+	}
+	return row.GridOf(r.Start.UnixMilli(), r.End.UnixMilli(), r.Step.Milliseconds())
+}
+
+func (e *evaluation) params(g row.Grid, t *Trace) exec.Params {
+	r := e.req
 	return exec.Params{
-		Queryable: r.Storage, Grid: grid, Instant: r.Step == 0, Lookback: r.Lookback.Milliseconds(),
+		Queryable: r.Storage, Grid: g, Instant: r.Step == 0, Lookback: r.Lookback.Milliseconds(),
 		DelayedNames: e.own.set[featDelayedNameRemoval], TypeAndUnit: e.own.set[featTypeAndUnitLabels],
-		NoMetadata: e.noMetadata, StartTimes: r.StartTimestamps, Meter: r.Meter, Memory: e.own.memory, Gate: e.own.gate, Trace: t, Stats: r.Stats.Samples, Workers: e.own.workers,
+		NoMetadata: e.noMetadata, StartTimes: r.StartTimestamps, Meter: e.meter, Memory: e.own.memory, Gate: e.own.gate, Trace: t, Stats: r.Stats.Samples, Workers: e.own.workers,
+		Hints: e.hints,
 	}
 }
 
@@ -122,4 +158,8 @@ func (e *evaluation) recovered(res **Result) {
 func (e *evaluation) Explain() string { return plan.Explain(e.plan) }
 
 // Close implements Evaluation.
-func (e *evaluation) Close() { e.answer.Free() }
+func (e *evaluation) Close() {
+	for _, a := range e.answers {
+		a.Free()
+	}
+}

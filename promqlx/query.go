@@ -39,6 +39,7 @@ func (e *Engine) prepare(ctx context.Context, r *Request, opts QueryOptions) (Qu
 	if opts.UseStartTimestamps != nil {
 		r.StartTimestamps = *opts.UseStartTimestamps
 	}
+	r.NoCache = opts.NoCache
 	r.Meter = e.memory.Meter()
 	r.Stats = &stats.Statistics{
 		Timers:  stats.NewQueryTimers(),

@@ -43,6 +43,8 @@ type Request struct {
 	Lookback time.Duration
 	// StartTimestamps tells that functions look at the start times of samples.
 	StartTimestamps bool
+	// NoCache tells to evaluate all steps, whatever is known from earlier queries.
+	NoCache bool
 
 	Meter *Meter
 	Trace *Trace // what Prepare does

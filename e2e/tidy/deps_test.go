@@ -73,8 +73,12 @@ const depsRules = `
 	NONE < promqlx/internal/budget, promqlx/internal/trace < promqlx/internal/exec;
 	NONE < promqlx/internal/top;
 
+	# Answers that are kept: it knows plans, and what may be kept of them, but
+	# neither how they are run nor the store.
+	promqlx/internal/plan, promqlx/internal/funcs, promqlx/internal/trace < promqlx/internal/cache;
+
 	# Queries read the store; they know no door.
-	promqlx/internal/exec, promqlx/internal/promql, promqlx/internal/top < promqlx;
+	promqlx/internal/exec, promqlx/internal/cache, promqlx/internal/promql, promqlx/internal/top < promqlx;
 
 	# The doors. They know no sibling.
 	remote/internal/wire < remote/internal/httpbody;

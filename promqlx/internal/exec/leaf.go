@@ -121,6 +121,9 @@ func (r *reader) row(i int, out *row.Row) error {
 		return err
 	}
 	defer l.q.Meter.Samples(int64(-n)) // giving back cannot fail
+	if l.q.Hints != nil && len(s.H) > 0 && (r.visits != nil || takesHints(l.hints.Func)) {
+		l.q.Hints.Store(true)
+	}
 	if r.visits != nil {
 		r.visits.statsOnly(s)
 	}
@@ -131,6 +134,17 @@ func (r *reader) row(i int, out *row.Row) error {
 		l.name(i, out)
 	}
 	return nil
+}
+
+// takesHints tells whether a function over windows, or none, may look at the hint of
+// counter resets of the first histogram in a window. (That of a later one is about
+// the one before it, which is read in any case.)
+func takesHints(fn string) bool {
+	switch fn {
+	case "rate", "increase", "delta", "irate", "idelta", "changes", "resets", "count_over_time", "present_over_time", "absent_over_time":
+		return false
+	}
+	return true
 }
 
 // each makes a row of each series and emits those that are not empty, in order.

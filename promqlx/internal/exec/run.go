@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -51,6 +52,10 @@ type Params struct {
 	Trace *trace.Span
 	// Stats counts the samples that are read. Its steps are not initialised yet.
 	Stats *stats.QuerySamples
+	// Hints is set if the answer may hang on the hints of counter resets of
+	// histograms, which can be others if less before or between them is read; it may
+	// be nil.
+	Hints *atomic.Bool
 	// Workers bounds the goroutines that evaluate at once; at least 1.
 	Workers int
 }
