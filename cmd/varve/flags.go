@@ -81,6 +81,7 @@ func (f *flags) addQuery(app *kingpin.Application) (finish func()) {
 	app.Flag("query.max-samples", "Samples that one query may hold in memory.").Default("50000000").IntVar(&f.query.MaxSamples)
 	app.Flag("query.max-memory", "Memory that all queries may hold; others wait or fail. 0 is a quarter of the machine's or container's memory.").Default("0").SetValue(&bytesValue{"query.max-memory", &f.query.MaxMemory})
 	app.Flag("query.max-memory-per-query", "Memory that one query may hold; 0 is half of --query.max-memory.").Default("0").SetValue(&bytesValue{"query.max-memory-per-query", &f.query.MaxQueryMemory})
+	app.Flag("query.cache-size", "Memory in which answers of range queries are kept, a sixty-fourth of the machine's or container's memory by default; 0 keeps none.").Default(fmt.Sprintf("%dMiB", memoryLimit()/64>>20)).SetValue(&bytesValue{"query.cache-size", &f.query.CacheBytes})
 	app.Flag("query.log-slower-than", "Queries that wait and run longer are logged; 0 logs none.").Default("5s").SetValue(&durationValue{"query.log-slower-than", &slow})
 	app.Flag("query.max-length", "Bytes of a query's text, or of all selectors of a request.").Default("65536").IntVar(&f.query.MaxQueryBytes)
 	app.Flag("enable-feature", "Comma separated names of features, those of Prometheus.").StringsVar(&f.feature)

@@ -25,6 +25,7 @@ func TestFlagsHaveTheDocumentedDefaults(t *testing.T) {
 	require.GreaterOrEqual(t, f.store.MemoryBudget, 4*f.store.FlushBytes)
 	require.Equal(t, memoryLimit()/4, f.query.MaxMemory)
 	require.Zero(t, f.query.MaxQueryMemory, "half of it")
+	require.Equal(t, memoryLimit()/64>>20<<20, f.query.CacheBytes)
 	require.Equal(t, 5*time.Second, f.slow)
 	require.NoError(t, f.query.Validate())
 	require.False(t, f.http.admin)
@@ -36,7 +37,7 @@ func TestFlagsHaveTheDocumentedDefaults(t *testing.T) {
 func TestFlagsReadPrometheusUnitsAndEnvironment(t *testing.T) {
 	t.Setenv("VARVE_STORAGE_PATH", "/elsewhere")
 	f, err := parseFlags([]string{"--storage.retention=90d", "--storage.retention-size=512MB", "--storage.flush-size=1048576", "--storage.wal-sync=always",
-		"--query.max-memory=512MiB", "--query.max-memory-per-query=128MB", "--query.log-slower-than=0",
+		"--query.max-memory=512MiB", "--query.max-memory-per-query=128MB", "--query.log-slower-than=0", "--query.cache-size=0",
 		"--storage.min-free=0", "--enable-feature=promql-experimental-functions,use-start-timestamps"})
 	require.NoError(t, err)
 	require.Equal(t, "/elsewhere", f.path)
@@ -47,6 +48,7 @@ func TestFlagsReadPrometheusUnitsAndEnvironment(t *testing.T) {
 	require.Equal(t, int64(512<<20), f.query.MaxMemory)
 	require.Equal(t, int64(128<<20), f.query.MaxQueryMemory)
 	require.Zero(t, f.slow)
+	require.Zero(t, f.query.CacheBytes)
 	require.Equal(t, int64(-1), f.store.MinFree)
 	require.Equal(t, []string{"promql-experimental-functions,use-start-timestamps"}, f.query.EnabledFeatures)
 }

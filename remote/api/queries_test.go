@@ -59,6 +59,8 @@ func TestExplain(t *testing.T) {
 	require.Contains(t, do(h, "GET", "/api/v1/query?query=up&explain=maybe").Body.String(), `invalid parameter \"explain\": cannot parse \"maybe\" to a valid boolean`)
 	require.Contains(t, do(h, "GET", "/api/v1/query?query=up&trace=maybe").Body.String(), `invalid parameter \"trace\"`)
 	require.NotContains(t, do(h, "GET", "/api/v1/query?query=up&explain=0").Body.String(), "explain")
+	require.Contains(t, do(h, "GET", "/api/v1/query?query=up&nocache=maybe").Body.String(), `invalid parameter \"nocache\"`)
+	require.Contains(t, do(h, "GET", "/api/v1/query?query=up&nocache=1").Body.String(), `"status":"success"`)
 }
 
 // traceNode is a step of a trace as clients read it.

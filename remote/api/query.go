@@ -173,6 +173,10 @@ func parseQueryParams(r *http.Request, limit int) (queryParams, *apiError) {
 	if err != nil {
 		return p, invalidParam(err, "trace").err
 	}
+	if p.opts.NoCache, err = parseBool(r.Form.Get("nocache")); err != nil {
+		return p, invalidParam(err, "nocache").err
+	}
+	p.opts.NoCache = p.opts.NoCache || p.stats != "" // statistics are of a whole evaluation
 	p.opts.Trace = promqlx.NewTrace(trace, "%s %s", r.URL.Path, r.Form.Get("query"))
 	p.opts.Client = r.RemoteAddr
 	return p, nil
