@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/prometheus/promql"
 
 	"github.com/varvedb/varve/promqlx/internal/cache"
+	"github.com/varvedb/varve/promqlx/internal/exec"
 	"github.com/varvedb/varve/promqlx/internal/row"
-	"github.com/varvedb/varve/tsdb"
 )
 
 // newCache returns the cache of range queries and registers its metrics, or nil
@@ -46,8 +46,7 @@ func newCache(opts Options) *cache.Cache {
 // the plan does not matter. Counts by step are not kept; nor is anything where names
 // go late: which row loses its name can hang on the range then.
 func (e *evaluation) keeps() bool {
-	_, ours := e.req.Storage.(*tsdb.Storage)
-	return e.own.cache != nil && ours && e.req.Step >= time.Millisecond && !e.req.NoCache &&
+	return e.own.cache != nil && exec.DBOf(e.req.Storage) != nil && e.req.Step >= time.Millisecond && !e.req.NoCache &&
 		!e.own.set[featDelayedNameRemoval] && !e.req.Stats.Samples.StepTrackingEnabled()
 }
 
@@ -57,8 +56,8 @@ func (e *evaluation) keeps() bool {
 // kept. Who asks for statistics wants QueryOptions.NoCache.
 func (e *evaluation) cached(t *Trace) *cache.Query {
 	r := e.req
-	g := e.grid()
-	if !e.keeps() || g.N < 2 {
+	g, db := e.grid(), exec.DBOf(r.Storage)
+	if e.key == "" || db == nil || g.N < 2 {
 		return nil
 	}
 	if why := cache.Why(e.plan, g.Step); why != "" {
@@ -66,7 +65,7 @@ func (e *evaluation) cached(t *Trace) *cache.Query {
 		return nil
 	}
 	return &cache.Query{
-		Store: r.Storage.(*tsdb.Storage).DB(), Plan: e.plan, Grid: g, Lookback: r.Lookback.Milliseconds(), Now: e.own.now(),
+		Store: db, Plan: e.plan, Grid: g, Lookback: r.Lookback.Milliseconds(), Now: e.own.now(),
 		Key: fmt.Sprint(r.Lookback.Milliseconds(), r.StartTimestamps, e.own.set[featTypeAndUnitLabels], " ", e.key),
 		Run: func(ctx context.Context, g row.Grid) (cache.Answer, error) {
 			e.hints = new(atomic.Bool)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
@@ -383,4 +384,55 @@ func TestCacheConcurrently(t *testing.T) {
 	s := c.Stats()
 	require.LessOrEqual(t, s.Bytes, int64(60_000))
 	require.Positive(t, s.Evictions)
+}
+
+// door is a store behind another type, as the server has it.
+type door struct {
+	Queryable
+	db *tsdb.DB
+}
+
+func (d door) DB() *tsdb.DB { return d.db }
+
+// TestWhatIsKept: what an Engine keeps as it comes, and what it tells of it.
+func TestWhatIsKept(t *testing.T) {
+	a := newAging(t, 30)
+	reg := prometheus.NewRegistry()
+	e, err := New(Options{CacheBytes: 1 << 20, Registerer: reg})
+	require.NoError(t, err)
+	o := e.evaluator.(*own)
+	o.now = a.clock
+	hits := func() float64 {
+		families, err := reg.Gather()
+		require.NoError(t, err)
+		for _, f := range families {
+			if f.GetName() == "varve_query_cache_hits_total" {
+				return f.Metric[0].Counter.GetValue()
+			}
+		}
+		t.Fatal("no such metric")
+		return 0
+	}
+	ask := func(q Queryable, opts QueryOptions) string {
+		opts.Trace = NewTrace(true, "test")
+		r, err := e.Range(context.Background(), q, "sum_over_time(up[3h:2s])", opts, time.UnixMilli(agingFrom), time.UnixMilli(agingFrom+24*hourMs), time.Minute)
+		require.NoError(t, err)
+		defer r.Close()
+		require.NoError(t, r.Exec(context.Background()).Err)
+		return string(opts.Trace.AppendJSON(nil))
+	}
+	own := door{tsdb.NewStorage(a.db), a.db}
+	require.Contains(t, ask(own, QueryOptions{}), "cache: 0 buckets with 0 steps")
+	ask(own, QueryOptions{}) // it read enough to be kept
+	require.Greater(t, hits(), 20.0)
+	n := hits()
+	require.NotContains(t, ask(own, QueryOptions{NoCache: true}), "cache:")
+	require.NotContains(t, ask(door{Queryable: tsdb.NewStorage(a.db)}, QueryOptions{}), "cache:", "no store of ours, as far as one can tell")
+	require.Equal(t, n, hits())
+	require.Contains(t, ask(tsdb.NewStorage(a.db), QueryOptions{}), "join ")
+	require.Greater(t, hits(), n)
+
+	e, err = New(Options{})
+	require.NoError(t, err)
+	require.NotContains(t, ask(own, QueryOptions{}), "cache:", "by default nothing is kept")
 }

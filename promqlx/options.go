@@ -48,8 +48,8 @@ type Options struct {
 	SubqueryStep time.Duration
 	// CacheBytes bounds the memory in which answers of range queries are kept, by
 	// stretches of their steps; 0 keeps none. Answers are the same either way, and
-	// see every sample that was acknowledged. Only queries of a *tsdb.Storage are
-	// kept. This memory is not part of MaxMemory.
+	// see every sample that was acknowledged. Only answers out of a *tsdb.Storage, or
+	// what has its method DB, are kept. This memory is not part of MaxMemory.
 	CacheBytes int64
 	// EnabledFeatures are names as --enable-feature takes them, also several in
 	// one string, separated by commas. Names that LookupFeature does not call
