@@ -108,6 +108,7 @@ func Open(dir string, opts Options) (*DB, error) {
 	db := &DB{dir: filepath.ToSlash(dir), opts: opts.withDefaults(), head: head.New(), flushSignal: make(chan struct{}, 1)}
 	db.life, db.stop = context.WithCancel(context.Background())
 	db.caches = db.opts.indexCaches()
+	db.head.KeepLabels(db.caches.Sets)
 	if n := db.opts.BlockCacheBytes; n > 0 {
 		db.payloads = part.NewPayloads(int(min(n, math.MaxInt)))
 	}

@@ -55,6 +55,10 @@ type Options struct {
 	// are remembered, 64 MiB if 0; negative switches that off.
 	IndexCacheBytes int64
 
+	// LabelCacheBytes bounds the memory of label sets that queries asked for, 32 MiB
+	// if 0; negative switches that off.
+	LabelCacheBytes int64
+
 	// BlockCacheBytes bounds the memory of stored blocks, compressed, that queries
 	// read again and again, 16 MiB if 0; negative switches that off.
 	BlockCacheBytes int64
@@ -105,6 +109,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.IndexCacheBytes == 0 {
 		o.IndexCacheBytes = 64 << 20
+	}
+	if o.LabelCacheBytes == 0 {
+		o.LabelCacheBytes = 32 << 20
 	}
 	if o.BlockCacheBytes == 0 {
 		o.BlockCacheBytes = 16 << 20
@@ -190,13 +197,16 @@ func (p SyncPolicy) String() string {
 	return "default"
 }
 
-// indexCaches returns the caches that the indexes of all parts share: a quarter
-// for the values that regular expressions accept, the rest for the series that
-// lists of matchers select.
-func (o Options) indexCaches() index.Caches {
-	if o.IndexCacheBytes < 0 {
-		return index.Caches{}
+// indexCaches returns the caches that the indexes of all parts share: of
+// IndexCacheBytes a quarter for the values that regular expressions accept, the rest
+// for the series that lists of matchers select; and that of label sets.
+func (o Options) indexCaches() (c index.Caches) {
+	if o.IndexCacheBytes > 0 {
+		n := int(min(o.IndexCacheBytes, math.MaxInt))
+		c.Values, c.Results = index.NewCache(n/4), index.NewCache(n-n/4)
 	}
-	n := int(min(o.IndexCacheBytes, math.MaxInt))
-	return index.Caches{Values: index.NewCache(n / 4), Results: index.NewCache(n - n/4)}
+	if o.LabelCacheBytes > 0 {
+		c.Sets = index.NewLabelSets(int(min(o.LabelCacheBytes, math.MaxInt)))
+	}
+	return c
 }

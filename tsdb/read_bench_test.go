@@ -59,8 +59,8 @@ type readBench struct {
 
 var readBenches = []readBench{{"head", 1, true, 0}, {"part", 1, false, 0}, {"part uncached", 1, false, -1}, {"part and head", 2, true, 0}, {"three parts", 3, false, 0}}
 
-func benchView(b *testing.B, db *tsdb.DB, mint, maxt int64) *tsdb.View {
-	v, err := db.Select(context.Background(), mint, maxt)
+func benchView(b *testing.B, db *tsdb.DB, mint, maxt int64, ms ...*labels.Matcher) *tsdb.View {
+	v, err := db.Select(context.Background(), mint, maxt, ms...)
 	require.NoError(b, err)
 	b.Cleanup(v.Close)
 	return v
@@ -198,4 +198,43 @@ func BenchmarkReadParallel(b *testing.B) {
 		}
 	})
 	b.ReportMetric(float64((cpuTime()-cpu).Nanoseconds())/float64(b.N), "cpu-ns/series")
+}
+
+// BenchmarkLabels asks for the label sets of all series of a new View: by caches and
+// state.
+func BenchmarkLabels(b *testing.B) {
+	for _, state := range []readBench{{"head", 1, true, 0}, {"head unkept", 1, true, -1}, {"part", 1, false, 0}, {"part unkept", 1, false, -1}} {
+		db := benchStore(b, 1000, 10, state.flushes, state.head, tsdb.Options{LabelCacheBytes: state.cache})
+		b.Run(state.name, func(b *testing.B) {
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				v, err := db.Select(context.Background(), t0, t0+day, labels.MustNewMatcher(labels.MatchRegexp, "__name__", "cpu_usage_[1-5]"))
+				require.NoError(b, err)
+				for i := range v.Len() {
+					n += int(v.Labels(i).ByteSize())
+				}
+				v.Close()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*500), "ns/series")
+			require.Positive(b, n)
+		})
+	}
+}
+
+// BenchmarkColumn asks for a label's values of 100 series of a new View.
+func BenchmarkColumn(b *testing.B) {
+	for _, state := range []readBench{{"head", 1, true, 0}, {"part", 1, false, 0}, {"part and head", 2, true, 0}} {
+		db := benchStore(b, 1000, 10, state.flushes, state.head, tsdb.Options{})
+		for _, name := range []string{"region", "rack", "hostname"} {
+			b.Run(state.name+"/"+name, func(b *testing.B) {
+				v := benchView(b, db, t0, t0+day, labels.MustNewMatcher(labels.MatchEqual, "__name__", "cpu_usage_1"))
+				b.ReportAllocs()
+				for b.Loop() {
+					require.Positive(b, v.Column(name).Len())
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*100), "ns/series")
+			})
+		}
+	}
 }

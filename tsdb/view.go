@@ -120,9 +120,13 @@ func (v *View) Len() int {
 	return v.places[0].count()
 }
 
-// Labels returns the label set of series i, made anew; it owns its strings. It may
-// come out of an index on disk: if that turns out to be damaged, the set is empty,
-// and Err and every Cursor of the View made from then on tell.
+// Labels returns the label set of series i, which owns its strings; it may be others'
+// too. It may come out of an index on disk: if that turns out to be damaged, the set
+// is empty, and Err and every Cursor of the View made from then on tell.
+//
+// Cost: tens of nanoseconds where the set was asked for before and is still kept, see
+// Options.LabelCacheBytes. Else some hundred if series are asked for one after the
+// other, more if not.
 func (v *View) Labels(i int) labels.Labels {
 	if v.joined == nil {
 		return v.places[0].labels(i)

@@ -17,7 +17,7 @@ import (
 type partSeries struct {
 	part   *partView
 	ords   []uint32
-	makers sync.Pool // of *index.Materializer
+	makers sync.Pool // of *index.Maker
 	err    atomic.Pointer[error]
 }
 
@@ -81,16 +81,16 @@ func (s *partSeries) failure() error {
 func (s *partSeries) fail(err error) { s.err.CompareAndSwap(nil, &err) }
 
 func (s *partSeries) labels(i int) labels.Labels {
-	maker, ok := s.makers.Get().(*index.Materializer)
+	maker, ok := s.makers.Get().(*index.Maker)
 	if !ok {
 		index, err := s.part.part.Index()
 		if err != nil {
 			s.fail(err)
 			return labels.EmptyLabels()
 		}
-		maker = index.Materializer()
+		maker = index.Maker(s.ords, nil)
 	}
-	lset, err := maker.Labels(s.ords[i])
+	lset, err := maker.Labels(i)
 	if err != nil {
 		s.fail(err)
 		return labels.EmptyLabels()

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/tsdb/internal/index"
 )
 
 // Head is the registry and the generations. All methods may be called by many
@@ -44,6 +46,12 @@ func New() *Head {
 	h := &Head{registry: newRegistry()}
 	h.begin(1)
 	return h
+}
+
+// KeepLabels makes the head keep label sets that were asked for in c. It is called
+// before the head is used.
+func (h *Head) KeepLabels(c *index.LabelSets) {
+	h.registry.catalog.Store(newCatalog(index.NewHead(index.Caches{Sets: c})))
 }
 
 // begin makes a new active generation.

@@ -1,6 +1,7 @@
 package head
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
@@ -48,7 +49,7 @@ type Found struct {
 	held     []Held
 	ends     []uint32  // by series, in held
 	order    []uint32  // which of these is in what place, nil: as they were found
-	builders sync.Pool // of *labels.ScratchBuilder
+	makers   sync.Pool // of *index.Maker
 }
 
 // Held is what one generation holds of a series.
@@ -140,15 +141,18 @@ func (f *Found) Range(i int) (begin, end int) {
 	return begin, int(f.ends[k])
 }
 
-// Labels returns the label set of series i, which owns its strings.
+// Labels returns the label set of series i, which owns its strings; it may be others'
+// too.
 func (f *Found) Labels(i int) labels.Labels {
-	b, ok := f.builders.Get().(*labels.ScratchBuilder)
+	m, ok := f.makers.Get().(*index.Maker)
 	if !ok {
-		fresh := labels.NewScratchBuilder(16)
-		b = &fresh
+		m = f.view.Maker(f.ordinals, f.order)
 	}
-	lset := f.catalog.labels(f.ordinals[f.at(i)], b)
-	f.builders.Put(b)
+	lset, err := m.Labels(i)
+	if err != nil {
+		panic(fmt.Sprintf("head: %v", err))
+	}
+	f.makers.Put(m)
 	return lset
 }
 
@@ -179,7 +183,7 @@ func (f *Found) Column(name string, dst []uint32) index.Column {
 // Reorder puts the series that was found as number found[i] in place i, and drops
 // those that are not among found, which belongs to f from then on. Nobody may read f
 // meanwhile, and it is done once.
-func (f *Found) Reorder(found []uint32) { f.order = found }
+func (f *Found) Reorder(found []uint32) { f.order, f.makers = found, sync.Pool{} }
 
 // hold appends what the generations hold of a series.
 func (h *Head) hold(to []Held, ref Ref, gens []*Generation, mint, maxt int64) []Held {

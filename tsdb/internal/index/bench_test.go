@@ -281,7 +281,7 @@ func BenchmarkMatchers(b *testing.B) {
 		b.Run(name+"/head", func(b *testing.B) {
 			h := sets.head(b)
 			for _, caches := range cacheModes() {
-				h.caches, h.ids = caches.caches, [2]uint64{caches.caches.Values.source(), caches.caches.Results.source()}
+				h.caches, h.ids = caches.caches, [3]uint64{caches.caches.Values.source(), caches.caches.Results.source()}
 				b.Run(caches.name, func(b *testing.B) { benchCases(b, sets, h.View()) })
 			}
 			b.Run("size", func(b *testing.B) {

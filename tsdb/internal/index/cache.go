@@ -121,4 +121,5 @@ func (c *Cache) drop(source uint64) {
 type Caches struct {
 	Values  *Cache // by label and regular expression: the values it accepts
 	Results *Cache // by list of matchers: the series they select
+	Sets    *LabelSets
 }

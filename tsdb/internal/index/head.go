@@ -28,7 +28,7 @@ var ErrFull = errors.New("head index is full")
 // written again. Growing arrays are replaced, so that a reader keeps the old.
 type Head struct {
 	caches Caches
-	ids    [2]uint64 // of this source in the caches
+	ids    [3]uint64 // of this source in the caches
 	seed   maphash.Seed
 	keys   [2]uint64
 
@@ -71,7 +71,7 @@ type headValue struct {
 
 // NewHead returns an empty head.
 func NewHead(caches Caches) *Head {
-	h := &Head{caches: caches, seed: maphash.MakeSeed(), ids: [2]uint64{caches.Values.source(), caches.Results.source()}}
+	h := &Head{caches: caches, seed: maphash.MakeSeed(), ids: [3]uint64{caches.Values.source(), caches.Results.source(), caches.Sets.source()}}
 	h.keys = [2]uint64{maphash.String(h.seed, "a") | 1, maphash.String(h.seed, "b") | 1}
 	h.mu.shapes = map[string]*shape{}
 	return h
@@ -84,6 +84,7 @@ func (h *Head) Len() int { return int(h.n.Load()) }
 func (h *Head) Close() {
 	h.caches.Values.drop(h.ids[0])
 	h.caches.Results.drop(h.ids[1])
+	h.caches.Sets.drop(h.ids[2])
 }
 
 func (h *Head) hashText(s string) uint32 {

@@ -24,7 +24,7 @@ type headViewLabel struct {
 
 // View returns the head as it is now. It costs nothing to hold.
 func (h *Head) View() *View {
-	return &View{src: &headView{h, h.n.Load()}, caches: h.caches, valuesID: h.ids[0], resultsID: h.ids[1]}
+	return &View{src: &headView{h, h.n.Load()}, caches: h.caches, valuesID: h.ids[0], resultsID: h.ids[1], setsID: h.ids[2]}
 }
 
 func (v *headView) length() uint32 { return v.n }

@@ -3,10 +3,10 @@ package index
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"runtime/debug"
 	"sort"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -37,6 +37,7 @@ type Segment struct {
 	postings section
 	pages    *pages // nil if all was checked
 	days     []segmentDay
+	makers   sync.Pool // of *Materializer
 }
 
 // segmentLabel is a label name of a segment.
@@ -62,6 +63,7 @@ type segmentDay struct {
 func (s *Segment) Close() {
 	s.caches.Values.drop(s.valuesID)
 	s.caches.Results.drop(s.resultsID)
+	s.caches.Sets.drop(s.setsID)
 }
 
 // Size returns the length of the segment in bytes, decompressed.
@@ -275,39 +277,6 @@ func (s *Segment) eachLabel(series uint32, f func(l *segmentLabel, o uint32)) {
 			f(s.list[p.label], o)
 		}
 	}
-}
-
-// Materializer makes label sets of many series, remembering per label where in
-// the dictionary it is: for ascending series most labels cost a comparison. It
-// is for one goroutine.
-type Materializer struct {
-	s     *Segment
-	last  []cursor // by label
-	value []string // what the cursor is at
-	b     labels.ScratchBuilder
-}
-
-// Materializer returns a materializer of the segment.
-func (s *Segment) Materializer() *Materializer {
-	return &Materializer{s: s, last: make([]cursor, len(s.list)), value: make([]string, len(s.list)), b: labels.NewScratchBuilder(16)}
-}
-
-// Labels returns the label set of a series, which owns its strings.
-func (m *Materializer) Labels(series uint32) (lset labels.Labels, err error) {
-	defer m.s.caught(debug.SetPanicOnFault(true), &err)
-	if series >= m.s.n {
-		return labels.EmptyLabels(), fmt.Errorf("labels of series %d of %d: out of range", series, m.s.n)
-	}
-	m.b.Reset()
-	m.s.eachLabel(series, func(l *segmentLabel, o uint32) {
-		c := &m.last[l.number]
-		if c.d == nil || c.last != o {
-			c.to(&l.dictionary, o)
-			m.value[l.number] = strings.Clone(c.value())
-		}
-		m.b.Add(l.name, m.value[l.number])
-	})
-	return m.b.Labels(), nil
 }
 
 // Compare compares the label set of a series with lset in the order of

@@ -21,11 +21,12 @@ type View struct {
 	caches    Caches
 	valuesID  uint64 // of this source in caches.Values
 	resultsID uint64
+	setsID    uint64
 	segment   *Segment // nil for a head
 }
 
 func newView(src source, caches Caches) View {
-	return View{src: src, caches: caches, valuesID: caches.Values.source(), resultsID: caches.Results.source()}
+	return View{src: src, caches: caches, valuesID: caches.Values.source(), resultsID: caches.Results.source(), setsID: caches.Sets.source()}
 }
 
 func sourceKey(dst []byte, id uint64) []byte { return binary.BigEndian.AppendUint64(dst, id) }
@@ -41,7 +42,7 @@ func (v *View) Len() int { return int(v.src.length()) }
 func (v *View) All() *bitmap.Set { return v.src.all() }
 
 // Labels returns the label set of a series, made with b, which is reset. Many
-// series in a row are cheaper with a Materializer.
+// series in a row are cheaper with a Maker.
 func (v *View) Labels(series uint32, b *labels.ScratchBuilder) (lset labels.Labels, err error) {
 	if v.segment != nil {
 		defer v.segment.caught(debug.SetPanicOnFault(true), &err)
