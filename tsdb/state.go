@@ -235,6 +235,9 @@ func (p *livePart) matching(ms []*labels.Matcher) ([]uint32, error) {
 
 // covers tells whether the intervals hide all of [mint, maxt].
 func covers(intervals []block.Interval, mint, maxt int64) bool {
+	if len(intervals) == 0 {
+		return false
+	}
 	sorted := slices.Clone(intervals)
 	slices.SortFunc(sorted, func(a, b block.Interval) int { return cmp.Compare(a.MinT, b.MinT) })
 	for _, iv := range sorted {

@@ -99,7 +99,16 @@ func (p *partView) ordinals(mint, maxt int64, ms []*labels.Matcher) (ords []uint
 	if ords, err = index.Ordinals(found); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(ords, func(ord uint32) bool { return !p.shows(ord, mint, maxt) }), nil
+	return p.showing(ords, mint, maxt), nil
+}
+
+// showing keeps of an ascending list those that shows says yes of.
+func (p *partView) showing(ords []uint32, mint, maxt int64) []uint32 {
+	ords = p.part.Reaching(ords, mint, maxt)
+	if len(p.hidden) == 0 {
+		return ords
+	}
+	return slices.DeleteFunc(ords, func(ord uint32) bool { return len(p.hidden[ord]) > 0 && !p.shows(ord, mint, maxt) })
 }
 
 // shows tells whether a series has samples inside the range that no delete

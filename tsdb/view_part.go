@@ -1,7 +1,6 @@
 package tsdb
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -23,7 +22,7 @@ type partSeries struct {
 
 // keep drops the series without samples inside the range.
 func (s *partSeries) keep(mint, maxt int64) {
-	s.ords = slices.DeleteFunc(s.ords, func(ord uint32) bool { return !s.part.shows(ord, mint, maxt) })
+	s.ords = s.part.showing(s.ords, mint, maxt)
 }
 
 func (s *partSeries) count() int { return len(s.ords) }

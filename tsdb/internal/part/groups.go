@@ -72,6 +72,7 @@ type groupPage struct {
 	begin  int64  // of the group in the file
 	at     int64  // of the page in the file
 	shared bool
+	single bool   // each of its series has one block
 	body   []byte // if shared
 	of     *groups
 	kept   atomic.Pointer[pagePayloads]
@@ -166,13 +167,7 @@ func (g *groups) page(group int) (*groupPage, error) {
 func (g *groups) readPage(group int) (*groupPage, error) {
 	begin, body, size := int64(g.at(groupOffset, group)), int(g.at(groupBody, group)), int(g.at(groupPageSize, group))
 	page := &groupPage{of: g, first: uint32(g.at(groupFirst, group)), begin: begin, at: begin + int64(body), shared: g.at(groupShared, group) == 1}
-	page.lo, page.hi = page.first, uint32(g.at(groupLast, group))
-	if group > 0 && g.at(groupLast, group-1) == uint64(page.lo) {
-		page.lo++
-	}
-	if group+1 < g.table.Rows() && g.at(groupFirst, group+1) == uint64(page.hi) {
-		page.hi--
-	}
+	page.lo, page.hi = g.own(group)
 	skip := body
 	if page.shared {
 		skip = 0
@@ -211,9 +206,11 @@ func (g *groups) checkRows(group int, page *groupPage) error {
 	}
 	samples, series, last := uint64(0), uint32(1), int64(math.MinInt64)
 	minT, maxT := g.minT(group), g.maxT(group)
+	page.single = true
 	for k := range rows.Len() {
 		mint, maxt := rows.Times(k)
 		now := rows.Series(k)
+		page.single = page.single && now == uint32(k)+1
 		switch {
 		case now < series || k == 0 && now != 1:
 			return fmt.Errorf("block %d of series %d comes behind one of %d", k, now, series)
@@ -294,6 +291,34 @@ func (g *groups) boundsIn(group int, series uint32) (mint, maxt int64, ok bool) 
 func (g *groups) uniform(group int) bool {
 	return g.at(groupMaxMinT, group) == 0 && g.at(groupMinMaxT, group) == 0 &&
 		g.at(groupLast, group)-g.at(groupFirst, group)+1 == g.at(groupRows, group)
+}
+
+// own returns the series of a group of which no other one has blocks.
+func (g *groups) own(group int) (lo, hi uint32) {
+	lo, hi = uint32(g.at(groupFirst, group)), uint32(g.at(groupLast, group))
+	if group > 0 && g.at(groupLast, group-1) == uint64(lo) {
+		lo++
+	}
+	if group+1 < g.table.Rows() && g.at(groupFirst, group+1) == uint64(hi) {
+		hi--
+	}
+	return lo, hi
+}
+
+// reaching answers for the group of the series if all its blocks reach into the range
+// and each of its series has one.
+func (g *groups) reaching(series uint32, mint, maxt int64) (lo, hi uint32) {
+	group, end := g.of(series)
+	if group == end || g.at(groupLast, group)-g.at(groupFirst, group)+1 != g.at(groupRows, group) ||
+		g.minT(group)+int64(g.at(groupMaxMinT, group)) > maxt || g.maxT(group)-int64(g.at(groupMinMaxT, group)) < mint {
+		return 1, 0
+	}
+	if !g.uniform(group) {
+		if page, err := g.page(group); err != nil || !page.single {
+			return 1, 0
+		}
+	}
+	return g.own(group)
 }
 
 func (g *groups) overlap(series []uint32, mint, maxt int64) ([]uint32, error) {

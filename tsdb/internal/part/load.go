@@ -23,6 +23,9 @@ type samples interface {
 	// bounds returns the first and last time of a series; ok is false without
 	// samples.
 	bounds(series uint32) (mint, maxt int64, ok bool)
+	// reaching returns the least and the greatest of series around one that can be
+	// told to reach into a range without looking at each; none if lo > hi.
+	reaching(series uint32, mint, maxt int64) (lo, hi uint32)
 	// overlap is Part.Overlap.
 	overlap(series []uint32, mint, maxt int64) ([]uint32, error)
 	// cursor is Part.Cursor and its like.

@@ -62,6 +62,30 @@ func requireSame(t testing.TB, r *rand.Rand, p *Part, want []testSeries) {
 		o++
 	}
 	require.EqualValues(t, o, seg.Len())
+	requireReaching(t, r, p, o)
+}
+
+// requireReaching holds Reaching to SeriesRange, over the times where many series
+// begin or end too.
+func requireReaching(t testing.TB, r *rand.Rand, p *Part, series uint32) {
+	all := make([]uint32, series)
+	var times []int64
+	for o := range all {
+		all[o] = uint32(o)
+		if mint, maxt := p.SeriesRange(uint32(o)); mint <= maxt {
+			times = append(times, mint, maxt)
+		}
+	}
+	for range min(50, len(times)) {
+		mint, maxt := times[r.IntN(len(times))]+r.Int64N(3)-1, times[r.IntN(len(times))]+r.Int64N(3)-1
+		mint, maxt = min(mint, maxt), max(mint, maxt)
+		some := slices.DeleteFunc(slices.Clone(all), func(uint32) bool { return r.IntN(4) == 0 })
+		want := slices.DeleteFunc(slices.Clone(some), func(o uint32) bool {
+			first, last := p.SeriesRange(o)
+			return first > maxt || last < mint
+		})
+		require.Equal(t, want, p.Reaching(some, mint, maxt))
+	}
 }
 
 func TestPartsComeBack(t *testing.T) {

@@ -143,6 +143,8 @@ func (l *tables) bounds(series uint32) (mint, maxt int64, ok bool) {
 	return mint, maxt, true
 }
 
+func (l *tables) reaching(uint32, int64, int64) (lo, hi uint32) { return 1, 0 }
+
 func (l *tables) overlap(series []uint32, mint, maxt int64) ([]uint32, error) {
 	out := series[:0]
 	for _, o := range series {
