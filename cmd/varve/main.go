@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/prometheus/common/promslog"
@@ -19,10 +20,12 @@ func main() {
 		os.Exit(2)
 	}
 	logger := promslog.New(f.log)
-	limitMemory(f.store.MemoryBudget)
+	ballast := limitMemory(f.store.MemoryBudget)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, f, logger); err != nil {
+	err = run(ctx, f, logger)
+	runtime.KeepAlive(ballast)
+	if err != nil {
 		logger.Error("Stopped", "err", err)
 		os.Exit(1)
 	}

@@ -52,16 +52,31 @@ func machineMemory() int64 {
 // written and saves a quarter of the memory.
 const collectPercent = 50
 
+// ballastBytes are never touched, so that they take no memory, but count as live:
+// what may be allocated between two collections is collectPercent of them more. A
+// store whose samples lie outside the heap has a small one, and queries would
+// collect garbage all the time: each 4 MiB, at a third of their processor time.
+const ballastBytes = 64 << 20
+
 // limitMemory keeps the garbage collector from outgrowing what the process may
-// use, unless the user set GOMEMLIMIT. Samples up to the budget lie outside its
-// heap, so the two share the memory; a tenth is left for all else.
-func limitMemory(budget int64) {
+// use, and from working too often; unless the user set GOMEMLIMIT or GOGC. Samples
+// up to the budget lie outside its heap, so the two share the memory; a tenth is
+// left for all else. The bytes it returns are to be kept for as long as that is to
+// hold.
+func limitMemory(budget int64) (ballast []byte) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectPercent)
+		ballast = make([]byte, ballastBytes)
 	}
+	limit := debug.SetMemoryLimit(-1)
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(heapLimit(memoryLimit(), budget))
+		limit = heapLimit(memoryLimit(), budget)
 	}
+	if limit < math.MaxInt64-ballastBytes {
+		limit += int64(len(ballast)) // which counts, but takes none
+	}
+	debug.SetMemoryLimit(limit)
+	return ballast
 }
 
 // heapLimit is what of a process' memory is left to the garbage collected heap.
