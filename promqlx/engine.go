@@ -66,6 +66,7 @@ type QueryOptions struct {
 type Engine struct {
 	evaluator Evaluator
 	parser    parser.Parser
+	parsed    memo[string, parser.Expr]
 	opts      Options
 	set       featureSet
 	features  features.Collector
@@ -87,6 +88,7 @@ func New(opts Options) (*Engine, error) {
 	set := parseFeatures(opts.EnabledFeatures)
 	e := &Engine{
 		parser:   boundedParser{parser.NewParser(set.parserOptions()), opts.MaxQueryBytes},
+		parsed:   memo[string, parser.Expr]{max: memoBytes},
 		opts:     opts,
 		set:      set,
 		features: features.NewRegistry(),
@@ -112,6 +114,13 @@ func (e *Engine) Instant(ctx context.Context, q Queryable, text string, opts Que
 func (e *Engine) Range(ctx context.Context, q Queryable, text string, opts QueryOptions, start, end time.Time, step time.Duration) (Query, error) {
 	return e.prepare(ctx, &Request{Storage: q, Text: text, Start: start, End: end, Step: step}, opts)
 }
+
+// memoBytes bounds a generation of remembered expressions, and one of plans. An
+// expression or a plan takes some memoFactor bytes for each byte of its text.
+const (
+	memoBytes  = 2 << 20
+	memoFactor = 64
+)
 
 // ParseExpr parses an expression with the engine's features.
 func (e *Engine) ParseExpr(query string) (parser.Expr, error) {

@@ -31,6 +31,21 @@ type own struct {
 	gate    *exec.Gate
 	cache   *cache.Cache // of range queries; nil if there is none
 	now     func() time.Time
+	plans   memo[planKey, planned]
+}
+
+// planKey is what the plan of a timeless expression depends on.
+type planKey struct {
+	text           string
+	span           int64 // from the first to the last time asked for, milliseconds
+	step, lookback time.Duration
+	noMetadata     bool
+}
+
+// planned is a plan, and its key in the cache of answers if they may be kept.
+type planned struct {
+	plan plan.Node
+	key  string
 }
 
 func newOwn(opts Options, set featureSet) *own {
@@ -43,6 +58,7 @@ func newOwn(opts Options, set featureSet) *own {
 	return &own{
 		step: opts.SubqueryStep, workers: workers, set: set, logger: logger,
 		memory: &exec.Memory{}, gate: exec.NewGate(workers), cache: newCache(opts), now: time.Now,
+		plans: memo[planKey, planned]{max: memoBytes},
 	}
 }
 
@@ -67,25 +83,50 @@ type evaluation struct {
 	answers    []*exec.Answer // what the result takes
 }
 
-func (e *evaluation) prepare() error {
+func (e *evaluation) prepare() (err error) {
+	r := e.req
+	key := planKey{r.Text, r.End.UnixMilli() - r.Start.UnixMilli(), r.Step, r.Lookback, e.noMetadata}
+	remember := whole(r.Start) && whole(r.End)
+	p, ok := e.own.plans.get(key)
+	if !ok || !remember {
+		if p, err = e.planned(); err != nil {
+			return err
+		}
+		if remember && promql.Timeless(r.Expr) {
+			e.own.plans.put(key, p, memoFactor*len(r.Text))
+		}
+	}
+	if e.plan = p.plan; e.keeps() {
+		e.key = p.key
+	}
+	return nil
+}
+
+// whole tells whether a time has whole milliseconds, and so few that they can be
+// added to and subtracted from.
+func whole(t time.Time) bool {
+	return t.Nanosecond()%1e6 == 0 && max(t.Unix(), -t.Unix()) < 1<<40
+}
+
+func (e *evaluation) planned() (p planned, err error) {
 	r := e.req
 	n, err := promql.Plan(r.Expr, promql.Options{
 		Start: r.Start, End: r.End, Step: r.Step,
 		SubqueryStep: func(int64) int64 { return e.own.step.Milliseconds() },
 	})
 	if err != nil {
-		return err
+		return p, err
 	}
-	if e.keeps() {
-		e.key = plan.Key(n) // before it is rewritten: views hang on the range
+	if e.own.cache != nil && r.Step != 0 {
+		p.key = plan.Key(n) // before it is rewritten: views hang on the range
 	}
-	e.plan = plan.Optimize(n, plan.Config{
+	p.plan = plan.Optimize(n, plan.Config{
 		Instant: r.Step == 0,
 		Start:   r.Start.UnixMilli(), End: r.End.UnixMilli(), Lookback: r.Lookback.Milliseconds(),
 		DelayedNames: e.own.set[featDelayedNameRemoval], TypeAndUnit: e.own.set[featTypeAndUnitLabels],
 		NoMetadata: e.noMetadata,
 	})
-	return nil
+	return p, nil
 }
 
 // Run implements Evaluation.

@@ -3,6 +3,7 @@ package promqlx
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -56,13 +57,19 @@ func (e *Engine) prepare(ctx context.Context, r *Request, opts QueryOptions) (Qu
 	return &query{engine: e, req: r, run: run, client: opts.Client, trace: opts.Trace}, nil
 }
 
-// parse parses the text and refuses what cannot be evaluated at several times.
+// parse parses the text, unless it was asked before, and refuses what cannot be evaluated at several times.
 func (e *Engine) parse(r *Request, t *Trace) (err error) {
 	t = t.Start("parse %d bytes", len(r.Text))
 	defer t.Done()
-	if r.Expr, err = e.parser.ParseExpr(r.Text); err != nil {
-		return err
+	expr, ok := e.parsed.get(r.Text)
+	if !ok {
+		r.Text = strings.Clone(r.Text) // which may be a part of a request, and the expression has parts of it
+		if expr, err = e.parser.ParseExpr(r.Text); err != nil {
+			return err
+		}
+		e.parsed.put(r.Text, expr, memoFactor*len(r.Text))
 	}
+	r.Expr = expr
 	if typ := r.Expr.Type(); r.Step != 0 && typ != parser.ValueTypeVector && typ != parser.ValueTypeScalar {
 		return fmt.Errorf("invalid expression type %q for range query, must be Scalar or instant Vector", parser.DocumentedType(typ))
 	}

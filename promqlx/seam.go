@@ -34,7 +34,7 @@ type Evaluation interface {
 type Request struct {
 	Storage Queryable
 	Text    string
-	Expr    parser.Expr // the Evaluator's own, to change as it likes
+	Expr    parser.Expr // shared with other queries of that text, not to be changed
 	// Start, End and Step are when it is evaluated: at Start alone if Step is 0, else
 	// at Start, Start+Step, ... up to End.
 	Start, End time.Time
