@@ -124,7 +124,7 @@ func (e *evaluation) planned() (p planned, err error) {
 		Instant: r.Step == 0,
 		Start:   r.Start.UnixMilli(), End: r.End.UnixMilli(), Lookback: r.Lookback.Milliseconds(),
 		DelayedNames: e.own.set[featDelayedNameRemoval], TypeAndUnit: e.own.set[featTypeAndUnitLabels],
-		NoMetadata: e.noMetadata,
+		NoMetadata: e.noMetadata, StatsWindow: statsWindow,
 	})
 	return p, nil
 }
@@ -182,6 +182,11 @@ func (e *evaluation) params(g row.Grid, t *Trace) exec.Params {
 		Hints: e.hints,
 	}
 }
+
+// statsWindow is the length of a window, in milliseconds, from which on statistics
+// of blocks may pay: a mini-block of samples a second apart and some more. What
+// pays is found out series by series.
+const statsWindow = 15 * 60 * 1000
 
 // recovered makes an error of a panic: a mistake of ours costs one query.
 func (e *evaluation) recovered(res **Result) {

@@ -22,6 +22,7 @@ type leaf struct {
 
 	series series
 	read   int // samples
+	known  int // samples that were not read, since statistics told what they come to
 }
 
 // open finds the series.
@@ -97,14 +98,25 @@ type reader struct {
 	leaf    *leaf
 	maker   maker
 	samples *tsdb.Samples
-	visits  *visits // set if histograms are to keep no buckets
-	last    bool    // the last sample is enough
-	read    int     // samples so far
+	visits  *visits  // set if histograms are to keep no buckets
+	last    bool     // the last sample is enough
+	read    int      // samples so far
+	work    int      // what it took, in samples to be read
+	stats   *statist // asked first; may be nil
 }
 
 // row makes the row of series i. It is left empty if nothing was found.
 func (r *reader) row(i int, out *row.Row) error {
 	l, s := r.leaf, r.samples
+	if r.stats != nil {
+		ok, err := r.stats.row(i, out)
+		if r.work += r.stats.work; ok && !out.Empty() {
+			l.name(i, out)
+		}
+		if ok || err != nil {
+			return err
+		}
+	}
 	s.Reset()
 	read := l.series.read
 	if r.last {
@@ -114,6 +126,7 @@ func (r *reader) row(i int, out *row.Row) error {
 		return err
 	}
 	n := len(s.T) + len(s.HT)
+	r.work += n
 	if r.read += n; n == 0 {
 		return nil
 	}
@@ -147,19 +160,28 @@ func takesHints(fn string) bool {
 	return true
 }
 
+// count adds what a reader read.
+func (l *leaf) count(r *reader) {
+	l.read += r.read
+	if r.stats != nil {
+		l.read += r.stats.read
+		l.known += r.stats.known
+	}
+}
+
 // each makes a row of each series and emits those that are not empty, in order.
 // work starts one reader, with an environment and a scope of its own.
 func (l *leaf) each(ctx context.Context, work func(*row.Env, scope) *reader, emit func(*row.Row) error) error {
 	env := l.q.env(l.scope.Grid)
 	defer l.q.note(env)
 	r, out := work(env, l.scope), row.New(l.scope.N)
-	defer func() { l.read += r.read }()
+	defer l.count(r)
 	for i := range l.series.len() {
 		if i&15 == 0 {
 			if err := l.q.pause(ctx); err != nil {
 				return err
 			}
-			if i > 0 && l.parallel(i, r.read) {
+			if i > 0 && l.parallel(i, r.work) {
 				return l.share(ctx, i, work, emit)
 			}
 		}

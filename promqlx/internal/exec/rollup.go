@@ -119,7 +119,10 @@ func (w *windows) overSeries(ctx context.Context, emit func(*row.Row) error) err
 		own.leaf, own.scope = l, g
 		own.in.Env, own.in.Scratch, own.noted.env = env, &rollup.Scratch{}, env
 		own.in.Name = func() string { return l.series.labels(own.at).Get(labels.MetricName) }
-		r := &reader{leaf: l, maker: &own, samples: &tsdb.Samples{WithST: w.q.StartTimes && takesStartTimes(w.n.Func)}}
+		r := &reader{
+			leaf: l, maker: &own, stats: own.statistics(l),
+			samples: &tsdb.Samples{WithST: w.q.StartTimes && takesStartTimes(w.n.Func)},
+		}
 		if w.n.Selector.StatsOnly {
 			r.samples.WithStale, r.visits = true, w.visits(g)
 		}

@@ -56,6 +56,8 @@ type Params struct {
 	// histograms, which can be others if less before or between them is read; it may
 	// be nil.
 	Hints *atomic.Bool
+	// eager asks statistics of blocks even where reading costs less, as tests want.
+	eager bool
 	// Workers bounds the goroutines that evaluate at once; at least 1.
 	Workers int
 }

@@ -15,10 +15,10 @@ import (
 const worthSharing = 200_000
 
 // parallel tells whether the series from i on are to be shared among workers,
-// given the samples of those before.
-func (l *leaf) parallel(i, read int) bool {
+// given what those before took.
+func (l *leaf) parallel(i, work int) bool {
 	rest := l.series.len() - i
-	return l.q.Workers > 1 && rest > 1 && read/i*rest > worthSharing
+	return l.q.Workers > 1 && rest > 1 && work/i*rest > worthSharing
 }
 
 // morsel is a run of series that one worker makes rows of.
@@ -172,6 +172,6 @@ func (s *sharing) settle() {
 	for i, env := range s.envs {
 		s.leaf.q.note(env)
 		s.leaf.scope.join(s.stats[i])
-		s.leaf.read += s.readers[i].read
+		s.leaf.count(s.readers[i])
 	}
 }

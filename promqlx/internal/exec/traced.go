@@ -37,6 +37,6 @@ func (l *leaf) traceSelect() *trace.Span {
 // traceRead tells what was read of the series.
 func (l *leaf) traceRead() {
 	if l.scope.trace.Enabled() {
-		l.scope.trace.Printf("read %d samples of %d series", l.read, l.series.len())
+		l.scope.trace.Printf("read %d samples of %d series, knew %d by statistics", l.read, l.series.len(), l.known)
 	}
 }

@@ -54,24 +54,28 @@ type extrapolator struct {
 // and what follows.
 type lie struct {
 	toStart, sampled, toEnd int64 // milliseconds
-	n                       int32
+	n                       int
 	s                       span
 	factor                  float64 // without a clamp at zero
 }
 
 // stretch extrapolates the increase v of a window of two or more samples.
 func (x *extrapolator) stretch(ts int64, lo, hi int32, v float64) float64 {
-	first, last := x.in.T[lo], x.in.T[hi-1]
-	toStart, sampled, toEnd := first-(ts-x.before), last-first, ts-x.in.Offset-last
+	return x.between(ts, Ends{x.in.T[lo], x.in.T[hi-1], x.in.F[lo], int(hi - lo)}, v)
+}
+
+// between is stretch of what is known of the window's ends.
+func (x *extrapolator) between(ts int64, e Ends, v float64) float64 {
+	toStart, sampled, toEnd := e.FirstT-(ts-x.before), e.LastT-e.FirstT, ts-x.in.Offset-e.LastT
 	l := &x.lies[uint64(toStart)*0x9e3779b97f4a7c15>>61]
-	if toStart != l.toStart || sampled != l.sampled || toEnd != l.toEnd || hi-lo != l.n {
-		*l = lie{toStart: toStart, sampled: sampled, toEnd: toEnd, n: hi - lo}
-		l.s = spanOf(first, last, int(hi-lo)-1, ts-x.before, ts-x.in.Offset)
+	if toStart != l.toStart || sampled != l.sampled || toEnd != l.toEnd || e.N != l.n {
+		*l = lie{toStart: toStart, sampled: sampled, toEnd: toEnd, n: e.N}
+		l.s = spanOf(e.FirstT, e.LastT, e.N-1, ts-x.before, ts-x.in.Offset)
 		l.s.clampStart(false, 0, 0)
 		s := l.s
 		l.factor = x.scale(s.factor())
 	}
-	f := x.in.F[lo]
+	f := e.First
 	if !x.kind.counter || !(v > 0 && f >= 0) || f >= v && l.s.sampled >= l.s.toStart {
 		return v * l.factor // the zero point is not in reach
 	}
