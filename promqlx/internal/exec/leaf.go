@@ -108,7 +108,7 @@ type reader struct {
 // row makes the row of series i. It is left empty if nothing was found.
 func (r *reader) row(i int, out *row.Row) error {
 	l, s := r.leaf, r.samples
-	if r.stats != nil {
+	if r.stats != nil && !r.last {
 		ok, err := r.stats.row(i, out)
 		if r.work += r.stats.work; ok && !out.Empty() {
 			l.name(i, out)

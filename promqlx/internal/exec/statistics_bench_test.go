@@ -52,7 +52,7 @@ func bothWays(b *testing.B, db *tsdb.DB, root plan.Node, n *plan.Rollup, grid ro
 		n.Stats = with
 		before := processorTime(b)
 		_, answer, _, err := Run(context.Background(), root, Params{
-			Queryable: tsdb.NewStorage(db), Grid: grid, Lookback: 5 * minute, Meter: &free{},
+			Queryable: tsdb.NewStorage(db), Grid: grid, Lookback: 5 * minute, Meter: &free{}, Memory: memory,
 			Stats: stats.NewQuerySamples(false), Workers: 1,
 		})
 		require.NoError(b, err)

@@ -56,7 +56,7 @@ func TestStatisticsOfDamage(t *testing.T) {
 		n := rollupOf(fn, ".+", dayMs, 0, nil)
 		n.Stats = with
 		p := Params{Queryable: tsdb.NewStorage(db), Grid: grid, eager: true}
-		p.Meter, p.Stats, p.Workers = &free{}, stats.NewQuerySamples(true), 1
+		p.Meter, p.Memory, p.Stats, p.Workers = &free{}, memory, stats.NewQuerySamples(true), 1
 		if _, _, _, err := Run(context.Background(), n, p); err != nil {
 			return answers{}, err
 		}

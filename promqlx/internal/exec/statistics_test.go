@@ -172,7 +172,8 @@ type answers struct {
 var knewSamples = regexp.MustCompile("knew ([0-9]+) by statistics")
 
 func answersOf(t testing.TB, n plan.Node, p Params, workers int) answers {
-	p.Meter, p.Stats, p.Workers, p.Lookback = &free{}, stats.NewQuerySamples(true), workers, 5*minute
+	p.Meter, p.Stats, p.Lookback = &free{}, stats.NewQuerySamples(true), 5*minute
+	p.Memory, p.Gate, p.Workers = memory, NewGate(workers), workers
 	p.Trace = trace.New(true, "test")
 	v, _, annos, err := Run(context.Background(), n, p)
 	require.NoError(t, err)
