@@ -12,9 +12,9 @@ func (v *View) Column(name string) Column {
 	case err != nil || len(v.places) == 0:
 		return Column{ordinals: make([]uint32, v.Len()), values: []string{""}}
 	case v.joined == nil:
-		return Column{ordinals: numbers[0], values: append([]string{""}, texts...)}
+		return Column{ordinals: numbers[0], values: texts}
 	}
-	c := Column{ordinals: make([]uint32, v.Len()), values: append([]string{""}, texts...)}
+	c := Column{ordinals: make([]uint32, v.Len()), values: texts}
 	for i := range c.ordinals {
 		ref := v.joined.of(i)[0]
 		c.ordinals[i] = numbers[ref.place][ref.k]
@@ -32,7 +32,7 @@ type Column struct {
 func (c Column) Ordinal(i int) uint32 { return c.ordinals[i] }
 
 // Value returns the value with a number below Len. There may be some that no series
-// has.
+// has. Who keeps it for long makes a copy: it may be a part of something large.
 func (c Column) Value(ordinal uint32) string { return c.values[ordinal] }
 
 // Len returns one more than the highest number.

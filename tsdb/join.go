@@ -29,7 +29,7 @@ func (j *joined) of(i int) []seriesRef {
 // join puts the series of the head in order, joins those of all places, and drops
 // series with samples before the range alone.
 func (v *View) join(inHead *headSeries) error {
-	keys, err := newLabelKeys(v.places)
+	keys, err := newLabelOrder(v.places)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (v *View) join(inHead *headSeries) error {
 	return nil
 }
 
-func (v *View) joinPlaces(keys *labelKeys) *joined {
+func (v *View) joinPlaces(keys labelOrder) *joined {
 	most := 0
 	next := make([]int, len(v.places)) // series by place
 	for _, p := range v.places {
@@ -90,7 +90,7 @@ func (v *View) joinPlaces(keys *labelKeys) *joined {
 	}
 }
 
-// labelKeys compares label sets of series of several places without making them: a
+// labelKeys is a labelOrder that makes no label sets: a
 // series has a number for each label name, and all numbers in the order of the names
 // are in a few words.
 //
@@ -131,16 +131,16 @@ func (k *labelKeys) add(places []place, name string, numbers [][]uint32) error {
 	if err != nil {
 		return err
 	}
-	ranks := make([]uint32, len(texts)+1) // by number
-	order := make([]uint32, len(texts))
+	ranks := make([]uint32, len(texts)) // by number
+	order := make([]uint32, len(texts)-1)
 	for i := range order {
 		order[i] = uint32(i + 1)
 	}
-	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(texts[a-1], texts[b-1]) })
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(texts[a], texts[b]) })
 	for rank, number := range order {
 		ranks[number] = uint32(rank + 1)
 	}
-	above := uint32(len(texts) + 1)
+	above := uint32(len(texts))
 	low, high := above, uint32(0)
 	for p, list := range numbers {
 		later := k.later[p]
@@ -227,12 +227,13 @@ func (k *labelKeys) reorder(p int, order []uint32) {
 }
 
 // valueNumbers fills numbers, for each place one of each series, with small numbers
-// of the values of a label, 0 for none, and returns the values from 1 on.
+// of the values of a label, 0 for none, and returns the values by number.
 func valueNumbers(places []place, name string, numbers [][]uint32) (texts []string, err error) {
 	var known map[string]uint32
 	if len(places) > 1 {
 		known = map[string]uint32{}
 	}
+	texts = make([]string, 1, 8)
 	for p, of := range places {
 		list := numbers[p]
 		err := of.column(name, list, func(value func(uint32) string) {
@@ -245,8 +246,8 @@ func valueNumbers(places []place, name string, numbers [][]uint32) (texts []stri
 				if number == 0 {
 					text := value(own)
 					if number = known[text]; number == 0 {
-						texts = append(texts, text)
 						number = uint32(len(texts))
+						texts = append(texts, text)
 						if known != nil {
 							known[text] = number
 						}

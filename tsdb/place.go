@@ -16,7 +16,7 @@ import (
 type place interface {
 	count() int
 	labels(k int) labels.Labels
-	labelNames() ([]string, error) // of all series, sorted
+	labelNames() ([]string, error) // of all series, sorted; there may be others among them
 	// column writes the numbers of the values of a label to dst, one for each
 	// series, 0 for none, and calls use with what the numbers stand for.
 	column(name string, dst []uint32, use func(value func(uint32) string)) error
@@ -111,7 +111,7 @@ func (s *headSeries) labels(k int) labels.Labels    { return s.found.Labels(k) }
 func (s *headSeries) labelNames() ([]string, error) { return s.found.LabelNames(), nil }
 
 func (s *headSeries) column(name string, dst []uint32, use func(value func(uint32) string)) error {
-	use(s.found.Column(name, dst).Value)
+	use(s.found.Column(name, dst).Alias)
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
-	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/index"
 	"github.com/varvedb/varve/tsdb/internal/part"
@@ -104,7 +103,7 @@ func (s *partSeries) labelNames() (out []string, err error) {
 		return nil, err
 	}
 	err = index.Guard(func() error {
-		out = index.LabelNames(bitmap.FromSorted(s.ords))
+		out = index.LabelNamesOf(s.ords)
 		return nil
 	})
 	return out, err
@@ -115,13 +114,7 @@ func (s *partSeries) column(name string, dst []uint32, use func(value func(uint3
 	if err != nil {
 		return err
 	}
-	err = index.Guard(func() error {
-		c := index.Column(name)
-		c.Fill(dst, s.ords)
-		use(c.Value)
-		return nil
-	})
-	if err != nil {
+	if err = index.FillColumn(name, dst, s.ords, use); err != nil {
 		s.fail(err)
 	}
 	return err

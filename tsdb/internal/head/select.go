@@ -156,12 +156,13 @@ func (f *Found) Labels(i int) labels.Labels {
 	return lset
 }
 
-// LabelNames returns the names of all labels of the series, sorted.
+// LabelNames returns the names of all labels of the series, sorted; there may be
+// others among them.
 func (f *Found) LabelNames() []string {
 	if f.Len() == 0 {
 		return nil
 	}
-	return f.view.LabelNames(bitmap.FromSorted(f.ordinals))
+	return f.view.LabelNamesOf(f.ordinals)
 }
 
 // Column writes the numbers of the values that the series have of a label to dst,

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -52,6 +53,25 @@ func (v *headView) names() []string {
 		out = append(out, (*v.h.labels.at(id)).name)
 	}
 	sort.Strings(out)
+	return out
+}
+
+func (v *headView) namesOf(series []uint32) (out []string) {
+	last := ^uint32(0) // a block, of which there are fewer
+	for _, id := range series {
+		number := *v.h.location.at(id) >> rowBits
+		if number == last {
+			continue
+		}
+		last = number
+		for _, label := range (*v.h.blocks.at(number)).labels {
+			out = append(out, (*v.h.labels.at(label)).name)
+		}
+		if len(out) > 1<<10 {
+			slices.Sort(out)
+			out = slices.Compact(out)
+		}
+	}
 	return out
 }
 

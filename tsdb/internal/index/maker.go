@@ -95,12 +95,8 @@ func (v *View) makeSets(series []uint32, sets []labels.Labels, places []int) err
 	return nil
 }
 
-// makeSets takes a Materializer that was used before, which knows many values.
 func (s *Segment) makeSets(series []uint32, sets []labels.Labels, places []int) error {
-	m, ok := s.makers.Get().(*Materializer)
-	if !ok {
-		m = s.Materializer()
-	}
+	m := s.maker()
 	var ids [mostSets]uint32
 	var made [mostSets]labels.Labels
 	for k, i := range places {

@@ -30,12 +30,43 @@ type remembered struct {
 
 const (
 	fewRemembered  = 4
-	mostRemembered = 256 // for each label
+	mostRemembered = 1024 // for each label
 )
 
 // Materializer returns a materializer of the segment.
 func (s *Segment) Materializer() *Materializer {
 	return &Materializer{s: s, values: make([]remembered, len(s.list)), b: labels.NewScratchBuilder(16)}
+}
+
+// FillColumn fills dst as the column of a label does, and calls use with what gives the
+// values of ordinals while use runs: one that was asked for before is mostly
+// remembered. Damage is its error.
+func (s *Segment) FillColumn(name string, dst, series []uint32, use func(value func(ordinal uint32) string)) (err error) {
+	defer s.caught(debug.SetPanicOnFault(true), &err)
+	l, ok := s.byName[name]
+	if !ok {
+		clear(dst)
+		use(func(uint32) string { return "" })
+		return nil
+	}
+	l.fill(dst, series)
+	m := s.maker()
+	use(func(o uint32) string {
+		if o == 0 {
+			return ""
+		}
+		return m.value(l, o)
+	})
+	s.makers.Put(m) // after a panic it is of no use
+	return nil
+}
+
+// maker returns a Materializer that was used before, if there is one.
+func (s *Segment) maker() *Materializer {
+	if m, ok := s.makers.Get().(*Materializer); ok {
+		return m
+	}
+	return s.Materializer()
 }
 
 // Labels returns the label set of a series, which owns its strings.

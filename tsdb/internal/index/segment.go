@@ -87,6 +87,23 @@ func (s *Segment) names() []string {
 	return out
 }
 
+func (s *Segment) namesOf(series []uint32) (out []string) {
+	seen := make([]bool, len(s.list))
+	for len(series) > 0 {
+		g := s.groupOf(series[0])
+		_, first := s.rowGroup(g)
+		end, last := s.rowGroup(g + 1)
+		for i := first; i < last; i++ {
+			if l := s.list[s.column(i).label]; !seen[l.number] {
+				seen[l.number] = true
+				out = append(out, l.name)
+			}
+		}
+		series = series[sort.Search(len(series), func(i int) bool { return series[i] >= end }):]
+	}
+	return out
+}
+
 // Days returns the days with active series, as days since 1970 UTC, ascending.
 func (s *Segment) Days() []int64 {
 	out := make([]int64, len(s.days))

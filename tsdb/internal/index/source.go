@@ -13,6 +13,9 @@ type source interface {
 	all() *bitmap.Set
 	label(name string) label // nil if no series ever had it
 	names() []string         // sorted
+	// namesOf returns the names that ascending series have, some more than once, and
+	// perhaps others.
+	namesOf(series []uint32) []string
 	labels(series uint32, b *labels.ScratchBuilder) error
 }
 

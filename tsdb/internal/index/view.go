@@ -168,6 +168,15 @@ func (c Column) Value(ordinal uint32) string {
 	return c.l.value(ordinal)
 }
 
+// Alias is Value without a copy where that can be: of a head it is part of its memory,
+// which it keeps.
+func (c Column) Alias(ordinal uint32) string {
+	if l, ok := c.l.(*headViewLabel); ok && ordinal != 0 {
+		return l.text(ordinal)
+	}
+	return c.Value(ordinal)
+}
+
 // LabelNames returns the names of all labels of the given series, sorted; of all
 // series if series is nil.
 func (v *View) LabelNames(series *bitmap.Set) []string {
@@ -181,6 +190,14 @@ func (v *View) LabelNames(series *bitmap.Set) []string {
 		}
 	}
 	return out
+}
+
+// LabelNamesOf returns the names of all labels of the given ascending series, sorted;
+// there may be others among them. It looks at row groups or blocks alone.
+func (v *View) LabelNamesOf(series []uint32) []string {
+	names := v.src.namesOf(series)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // LabelValues returns the values of a label of the given series, sorted; of all
