@@ -128,16 +128,18 @@ func (b *Block) parseMinis(r *codec.Reader) {
 		return
 	}
 	at, left := uint32(0), uint64(r.Len())
+	packed, low, width, pos := b.dir.packed, uint64(b.dir.low[dirLength]), b.dir.width[dirLength], b.dir.pos[dirLength]
+	offsets := b.offsets[:n+1]
 	for k := range n {
-		b.offsets[k] = at
-		length := uint64(b.dir.at(dirLength, k))
+		offsets[k] = at
+		length := low + codec.Bits(packed, pos, width) // as dirReader.at
 		if length > left {
 			r.Fail()
 			return
 		}
-		at, left = at+uint32(length), left-length
+		at, left, pos = at+uint32(length), left-length, pos+width
 	}
-	b.offsets[n] = at
+	offsets[n] = at
 	if left > 0 {
 		r.Fail()
 	}
