@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -241,11 +242,14 @@ func TestOptions(t *testing.T) {
 func TestCompression(t *testing.T) {
 	h := serve(newAPI(t))
 	const big, small = "/api/v1/query_range?query=p8&start=1700000000&end=1700000100&step=1", "/api/v1/query?query=1&time=1"
-	plain := do(h, "GET", big).Body.Bytes()
+	w := do(h, "GET", big)
+	plain := w.Body.Bytes()
 	require.Greater(t, len(plain), minCompressed)
+	require.Equal(t, strconv.Itoa(len(plain)), w.Header().Get("Content-Length"))
 
-	w := do(h, "GET", big, "Accept-Encoding", "gzip")
+	w = do(h, "GET", big, "Accept-Encoding", "gzip")
 	require.Equal(t, "gzip", w.Header().Get("Content-Encoding"))
+	require.Empty(t, w.Header().Get("Content-Length"))
 	require.Contains(t, w.Header().Values("Vary"), "Accept-Encoding")
 	gz, err := gzip.NewReader(w.Body)
 	require.NoError(t, err)
@@ -274,6 +278,7 @@ func TestPieces(t *testing.T) {
 	serve(a).ServeHTTP(w, httptest.NewRequest("GET", "/api/v1/query_range?query=p13&start=1700000000&end=1700010000&step=1&lookback_delta=3h", http.NoBody))
 	require.Greater(t, w.writes, 2)
 	require.Less(t, w.largest, 2*spillBytes)
+	require.Empty(t, w.Header().Get("Content-Length"))
 	require.True(t, strings.HasSuffix(w.Body.String(), `[1700010000,"60"]]}]}}`))
 	require.Equal(t, 10001, strings.Count(w.Body.String(), "[17000"))
 }

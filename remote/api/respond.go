@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/prometheus/prometheus/util/annotations"
 
@@ -89,6 +90,9 @@ func (a *API) respond(w http.ResponseWriter, r *http.Request, res result) {
 		s.buf = res.trace.AppendJSON(append(s.buf, `,"trace":`...))
 	}
 	s.buf = append(s.buf, '}')
+	if s.sent == 0 { // spares pieces that say how long they are
+		w.Header().Set("Content-Length", strconv.Itoa(len(s.buf)))
+	}
 	if err := s.flush(); err != nil {
 		a.opts.OnError(r, fmt.Errorf("write answer: %w", err))
 	}
