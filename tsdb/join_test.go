@@ -19,7 +19,7 @@ import (
 // that there are, in label order, each with all of its samples.
 func TestJoinedSeries(t *testing.T) {
 	ctx := context.Background()
-	rounds := uint64(20)
+	rounds := uint64(12)
 	if testing.Short() || raceDetector {
 		rounds = 5
 	}
