@@ -29,7 +29,7 @@ func (j *joined) of(i int) []seriesRef {
 // join puts the series of the head in order, joins those of all places, and drops
 // series with samples before the range alone.
 func (v *View) join(inHead *headSeries) error {
-	keys, err := newLabelOrder(v.places)
+	keys, err := newLabelOrder(v.places, v.db.caches.Sets != nil)
 	if err != nil {
 		return err
 	}

@@ -16,17 +16,21 @@ type labelOrder interface {
 	compare(p, i, q, j int) int
 }
 
-// fewSets is how many series are put in order by their label sets, which mostly are
-// kept, rather than by numbers, which take no memory for a set.
-const fewSets = 1024
+// As many series are put in order by their label sets rather than by numbers, which
+// take no memory for a set: if sets are kept, so that most of them are there already
+// and the others will be wanted, and if not.
+const (
+	fewSets       = 1024
+	fewUnkeptSets = 16
+)
 
 // newLabelOrder returns the cheaper way for so many series.
-func newLabelOrder(places []place) (labelOrder, error) {
+func newLabelOrder(places []place, kept bool) (labelOrder, error) {
 	total := 0
 	for _, p := range places {
 		total += p.count()
 	}
-	if total <= fewSets {
+	if total <= fewUnkeptSets || kept && total <= fewSets {
 		return newLabelSets(places)
 	}
 	return newLabelKeys(places)
