@@ -56,18 +56,32 @@ func (s scope) below(g row.Grid, use stats.SubqueryConsumer) (scope, func()) {
 // current counts the samples that are current at steps: those of a row.
 func (s scope) current(r *row.Row) {
 	n := int64(r.Has.Count())
-	if s.stats.StepTrackingEnabled() {
-		for i := r.Has.Next(0); i >= 0; i = r.Has.Next(i + 1) {
-			s.at(i, 1, 1)
-		}
-	} else {
-		s.stats.TotalSamples += n
-		s.stats.SamplesRead += n
+	s.stats.TotalSamples += n
+	s.stats.SamplesRead += n
+	if s.stats.StepTrackingEnabled() { // as of all that is below a subquery
+		countEach(s.stats.TotalSamplesPerStep, r.Has, int(n))
+		countEach(s.stats.SamplesReadPerStep, r.Has, int(n))
 	}
 	for i, h := range r.H {
 		if h != nil {
 			n := histogramSamples(h)
 			s.at(i, n, n)
+		}
+	}
+}
+
+// countEach adds one to each step that is among the n of has. Without steps nothing
+// is counted.
+func countEach(steps []int64, has row.Bits, n int) {
+	switch len(steps) {
+	case 0:
+	case n:
+		for i := range steps {
+			steps[i]++
+		}
+	default:
+		for i := has.Next(0); i >= 0; i = has.Next(i + 1) {
+			steps[i]++
 		}
 	}
 }
