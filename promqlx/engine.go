@@ -115,12 +115,11 @@ func (e *Engine) Range(ctx context.Context, q Queryable, text string, opts Query
 	return e.prepare(ctx, &Request{Storage: q, Text: text, Start: start, End: end, Step: step}, opts)
 }
 
-// memoBytes bounds a generation of remembered expressions, and one of plans. An
-// expression or a plan takes some memoFactor bytes for each byte of its text.
-const (
-	memoBytes  = 2 << 20
-	memoFactor = 64
-)
+// memoBytes bounds a generation of remembered expressions, and one of plans.
+const memoBytes = 2 << 20
+
+// memoCost is about what an expression or a plan takes, and not less.
+func memoCost(text string) int { return 512 + 32*len(text) }
 
 // ParseExpr parses an expression with the engine's features.
 func (e *Engine) ParseExpr(query string) (parser.Expr, error) {

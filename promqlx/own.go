@@ -93,7 +93,7 @@ func (e *evaluation) prepare() (err error) {
 			return err
 		}
 		if remember && promql.Timeless(r.Expr) {
-			e.own.plans.put(key, p, memoFactor*len(r.Text))
+			e.own.plans.put(key, p, memoCost(r.Text))
 		}
 	}
 	if e.plan = p.plan; e.keeps() {

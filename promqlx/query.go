@@ -67,7 +67,7 @@ func (e *Engine) parse(r *Request, t *Trace) (err error) {
 		if expr, err = e.parser.ParseExpr(r.Text); err != nil {
 			return err
 		}
-		e.parsed.put(r.Text, expr, memoFactor*len(r.Text))
+		e.parsed.put(r.Text, expr, memoCost(r.Text))
 	}
 	r.Expr = expr
 	if typ := r.Expr.Type(); r.Step != 0 && typ != parser.ValueTypeVector && typ != parser.ValueTypeScalar {
