@@ -116,6 +116,9 @@ func (m *matrix) add(r *row.Row) error {
 	if k := len(m.out); k > 0 && m.sorted {
 		m.sorted = labels.Compare(m.out[k-1].Metric, s.Metric) < 0
 	}
+	if m.out == nil {
+		m.out = make(promql.Matrix, 0, min(max(1, m.q.rows), 1024))
+	}
 	m.out = append(m.out, s)
 	if err := m.q.Meter.Grow(seriesBytes); err != nil {
 		return err
@@ -139,20 +142,21 @@ func (m *matrix) points(r *row.Row, n int) []promql.FPoint {
 	return room
 }
 
-// reserve makes room for n points. A few come out of an allocation of their own,
-// many out of slabs that are used again.
+// reserve makes room for n points: for all series, as far as it is known how many
+// there may be. Much of it comes out of slabs that are used again.
 func (m *matrix) reserve(n int) error {
 	if cap(m.room)-len(m.room) >= n {
 		return nil
 	}
-	size := max(n, 4*cap(m.room))
-	if len(m.out) == 0 {
-		size = n
+	size := n
+	switch rest := m.q.rows - len(m.out); {
+	case rest > 0:
+		size = min(n*rest, slabPoints)
+	case len(m.out) > 0:
+		size = min(4*cap(m.room), slabPoints)
 	}
-	slab := size >= slabPoints/2 && n <= slabPoints
-	if slab {
-		size = slabPoints
-	}
+	size = max(size, n)
+	slab := size == slabPoints
 	if err := m.q.Meter.Grow(int64(size) * pointBytes); err != nil {
 		return err
 	}

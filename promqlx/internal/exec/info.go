@@ -53,9 +53,10 @@ func (q *query) infoRows(ctx context.Context, n *plan.Info, ms []*labels.Matcher
 	if err := l.open(ctx); err != nil {
 		return l.close(err)
 	}
-	return l.close(l.each(ctx, func(_ *row.Env, g scope) *reader {
+	return l.close(l.each(ctx, func(_ *row.Env, g scope, b *bench) *reader {
 		c := &infoTimes{current{scope: g, off: off, fixed: n.At != nil, lookback: q.Lookback}, l}
-		return &reader{leaf: l, maker: c, samples: &tsdb.Samples{WithStale: true}}
+		b.samples.WithStale = true
+		return &reader{leaf: l, maker: c, bench: b}
 	}, emit))
 }
 

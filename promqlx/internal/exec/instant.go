@@ -50,10 +50,11 @@ func (q *query) instant(ctx context.Context, n *plan.Instant, g scope, emit func
 	}
 	env, collide := q.env(g.Grid), n.Time != "" && n.Collide
 	return l.close(q.merging(collide, g, emit, func(emit func(*row.Row) error) error {
-		return l.each(ctx, func(_ *row.Env, g scope) *reader {
+		return l.each(ctx, func(_ *row.Env, g scope, b *bench) *reader {
 			c := c
 			c.scope = g
-			r := &reader{leaf: l, maker: &c, samples: &tsdb.Samples{WithStale: true, WithST: n.Time == "start_timestamp"}}
+			b.samples.WithStale, b.samples.WithST = true, n.Time == "start_timestamp"
+			r := &reader{leaf: l, maker: &c, bench: b}
 			r.last = g.N == 1 && !n.StatsOnly
 			if n.StatsOnly {
 				r.visits = &visits{scope: g, off: c.off, fixed: c.fixed, back: q.Lookback}

@@ -39,6 +39,9 @@ func (l *leaf) open(ctx context.Context) error {
 	t.Donef("%d series", s.len())
 	l.series = s
 	l.scope.stats.IncrementSeries(int64(s.len()))
+	if l.scope.kept > 0 {
+		l.q.rows = s.len()
+	}
 	l.q.annos.Merge(s.warnings())
 	if l.q.NoMetadata && s.metadata() {
 		return ErrMetadata
@@ -95,19 +98,19 @@ type maker interface {
 
 // reader makes rows of series, for one goroutine.
 type reader struct {
-	leaf    *leaf
-	maker   maker
-	samples *tsdb.Samples
-	visits  *visits  // set if histograms are to keep no buckets
-	last    bool     // the last sample is enough
-	read    int      // samples so far
-	work    int      // what it took, in samples to be read
-	stats   *statist // asked first; may be nil
+	leaf  *leaf
+	maker maker
+	*bench
+	visits *visits  // set if histograms are to keep no buckets
+	last   bool     // the last sample is enough
+	read   int      // samples so far
+	work   int      // what it took, in samples to be read
+	stats  *statist // asked first; may be nil
 }
 
 // row makes the row of series i. It is left empty if nothing was found.
 func (r *reader) row(i int, out *row.Row) error {
-	l, s := r.leaf, r.samples
+	l, s := r.leaf, &r.samples
 	if r.stats != nil && !r.last {
 		ok, err := r.stats.row(i, out)
 		if r.work += r.stats.work; ok && !out.Empty() {
@@ -171,10 +174,13 @@ func (l *leaf) count(r *reader) {
 
 // each makes a row of each series and emits those that are not empty, in order.
 // work starts one reader, with an environment and a scope of its own.
-func (l *leaf) each(ctx context.Context, work func(*row.Env, scope) *reader, emit func(*row.Row) error) error {
+func (l *leaf) each(ctx context.Context, work func(*row.Env, scope, *bench) *reader, emit func(*row.Row) error) error {
 	env := l.q.env(l.scope.Grid)
 	defer l.q.note(env)
-	r, out := work(env, l.scope), row.New(l.scope.N)
+	b := l.q.Memory.getBench()
+	defer l.q.Memory.putBench(b)
+	b.out.Resize(l.scope.N)
+	r, out := work(env, l.scope, b), &b.out
 	defer l.count(r)
 	for i := range l.series.len() {
 		if i&15 == 0 {

@@ -4,30 +4,76 @@ import (
 	"sync"
 
 	"github.com/prometheus/prometheus/promql"
+
+	"github.com/varvedb/varve/promqlx/internal/rollup"
+	"github.com/varvedb/varve/promqlx/internal/row"
+	"github.com/varvedb/varve/tsdb"
 )
 
 // Slabs come in one size each.
 const (
-	slabFloats = 1 << 15
-	slabPoints = 1 << 14
+	slabFloats      = 1 << 15
+	smallSlabFloats = 1 << 12
+	slabPoints      = 1 << 14
 )
 
 // Memory keeps slabs of floats and points between the queries of an engine, so
 // that few of them are the garbage collector's business. The zero value is
 // ready; it may be used by many queries at once.
 type Memory struct {
-	floats, points sync.Pool
+	floats, points, small sync.Pool
+	benches               sync.Pool
 }
 
-// getFloats returns slabFloats numbers of any value.
-func (m *Memory) getFloats() []float64 {
+// bench is what a goroutine works at while it reads series: the samples of one,
+// what a function over windows needs besides, and a row.
+type bench struct {
+	samples tsdb.Samples
+	scratch rollup.Scratch
+	out     row.Row
+}
+
+// maxBench is how many samples of room a bench may have to be kept.
+const maxBench = 1 << 18
+
+func (m *Memory) getBench() *bench {
+	if b, ok := m.benches.Get().(*bench); ok {
+		return b
+	}
+	return &bench{}
+}
+
+func (m *Memory) putBench(b *bench) {
+	if cap(b.samples.T) > maxBench {
+		return
+	}
+	b.samples.Reset()
+	b.samples.WithST, b.samples.WithStale = false, false
+	b.out.Resize(0)
+	m.benches.Put(b)
+}
+
+// getFloats returns at least n numbers of any value: a small slab or a large one.
+func (m *Memory) getFloats(n int) []float64 {
+	if n <= smallSlabFloats {
+		if s, ok := m.small.Get().(*[smallSlabFloats]float64); ok {
+			return s[:]
+		}
+		return make([]float64, smallSlabFloats)
+	}
 	if s, ok := m.floats.Get().(*[slabFloats]float64); ok {
 		return s[:]
 	}
 	return make([]float64, slabFloats)
 }
 
-func (m *Memory) putFloats(s []float64) { m.floats.Put((*[slabFloats]float64)(s)) }
+func (m *Memory) putFloats(s []float64) {
+	if len(s) == smallSlabFloats {
+		m.small.Put((*[smallSlabFloats]float64)(s))
+		return
+	}
+	m.floats.Put((*[slabFloats]float64)(s))
+}
 
 // getPoints returns room for slabPoints points.
 func (m *Memory) getPoints() []promql.FPoint {

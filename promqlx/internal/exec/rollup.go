@@ -52,7 +52,7 @@ func (q *query) windows(ctx context.Context, n *plan.Rollup, g scope) (*windows,
 	w := &windows{q: q, n: n, scope: g, fn: fn, drop: !rollup.KeepsName(n.Func)}
 	env := q.env(g.Grid)
 	w.in = rollup.Input{
-		Range: n.Range, RangeRest: n.RangeRest, OffsetRest: n.OffsetRest, Pos: n.Position(), ArgPos: positions(n.ArgPos), Env: env, Scratch: &rollup.Scratch{},
+		Range: n.Range, RangeRest: n.RangeRest, OffsetRest: n.OffsetRest, Pos: n.Position(), ArgPos: positions(n.ArgPos), Env: env,
 	}
 	if sel := n.Selector; sel != nil {
 		w.in.Offset, w.fixed = offset(sel, g.Grid), sel.At != nil
@@ -114,15 +114,13 @@ func (w *windows) overSeries(ctx context.Context, emit func(*row.Row) error) err
 	if err := l.open(ctx); err != nil {
 		return l.close(err)
 	}
-	return l.close(l.each(ctx, func(env *row.Env, g scope) *reader {
+	return l.close(l.each(ctx, func(env *row.Env, g scope, b *bench) *reader {
 		own := *w
 		own.leaf, own.scope = l, g
-		own.in.Env, own.in.Scratch, own.noted.env = env, &rollup.Scratch{}, env
+		own.in.Env, own.in.Scratch, own.noted.env = env, &b.scratch, env
 		own.in.Name = func() string { return l.series.labels(own.at).Get(labels.MetricName) }
-		r := &reader{
-			leaf: l, maker: &own, stats: own.statistics(l),
-			samples: &tsdb.Samples{WithST: w.q.StartTimes && takesStartTimes(w.n.Func)},
-		}
+		b.samples.WithST = w.q.StartTimes && takesStartTimes(w.n.Func)
+		r := &reader{leaf: l, maker: &own, stats: own.statistics(l), bench: b}
 		if w.n.Selector.StatsOnly {
 			r.samples.WithStale, r.visits = true, w.visits(g)
 		}
@@ -187,8 +185,11 @@ func (w *windows) overRows(ctx context.Context, emit func(*row.Row) error) error
 		Offset: sub.Offset, Range: sub.Range, AtTimestamp: sub.At,
 	})
 	defer count()
-	var s tsdb.Samples
-	out := row.New(w.scope.N)
+	b := w.q.Memory.getBench()
+	defer w.q.Memory.putBench(b)
+	b.out.Resize(w.scope.N)
+	s, out := &b.samples, &b.out
+	w.in.Scratch = &b.scratch
 	var name string
 	w.in.Name = func() string { return name }
 	defer w.q.note(w.in.Env)
@@ -197,7 +198,7 @@ func (w *windows) overRows(ctx context.Context, emit func(*row.Row) error) error
 		if err := w.q.pause(ctx); err != nil {
 			return err
 		}
-		samplesOf(r, g.Grid, &s)
+		samplesOf(r, g.Grid, s)
 		n := int64(len(s.T) + len(s.HT))
 		if err := w.q.Meter.Samples(n); err != nil {
 			return err

@@ -107,6 +107,7 @@ type query struct {
 
 	freed    *Answer // what the answer takes
 	expected bool    // Meter.Expect was called
+	rows     int     // how many rows the answer may have, if that is known
 }
 
 // env returns what the kernels of a node know of its evaluation on a grid. When

@@ -33,7 +33,7 @@ type morsel struct {
 // share makes rows of the series from first on by several workers. They are
 // emitted in order all the same, so that sums come out the same whoever was
 // faster.
-func (l *leaf) share(ctx context.Context, first int, work func(*row.Env, scope) *reader, emit func(*row.Row) error) error {
+func (l *leaf) share(ctx context.Context, first int, work func(*row.Env, scope, *bench) *reader, emit func(*row.Row) error) error {
 	size := max(1, min(32, 1<<14/l.scope.N))
 	n := (l.series.len() - first + size - 1) / size
 	workers := min(l.q.Workers, n)
@@ -87,7 +87,7 @@ type sharing struct {
 }
 
 // start starts one more worker, if it is needed or there is a place for it.
-func (s *sharing) start(ctx context.Context, work func(*row.Env, scope) *reader, needed bool) (err error) {
+func (s *sharing) start(ctx context.Context, work func(*row.Env, scope, *bench) *reader, needed bool) (err error) {
 	l := s.leaf
 	place, ok := l.q.Gate.try()
 	if !ok && !needed {
@@ -101,10 +101,12 @@ func (s *sharing) start(ctx context.Context, work func(*row.Env, scope) *reader,
 	env := l.q.env(l.scope.Grid)
 	own := l.scope.fork()
 	s.envs, s.stats = append(s.envs, env), append(s.stats, own.stats)
-	r := work(env, own)
+	b := l.q.Memory.getBench()
+	r := work(env, own, b)
 	s.readers = append(s.readers, r)
 	s.workers.Go(func() {
 		defer place.leave()
+		defer l.q.Memory.putBench(b)
 		for {
 			k := int(s.next.Add(1) - 1)
 			if k >= s.n {

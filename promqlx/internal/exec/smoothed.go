@@ -17,7 +17,7 @@ func (q *query) smoothed(ctx context.Context, n *plan.Instant, g scope, emit fun
 	w.n = &plan.Rollup{Pos: n.Pos, Selector: &n.Selector}
 	w.in = rollup.Input{
 		Offset: offset(&n.Selector, g.Grid), Smoothed: true, Pos: n.Position(),
-		ArgPos: []posrange.PositionRange{n.Position()}, Env: q.env(g.Grid), Scratch: &rollup.Scratch{},
+		ArgPos: []posrange.PositionRange{n.Position()}, Env: q.env(g.Grid),
 	}
 	return w.overSeries(ctx, emit)
 }

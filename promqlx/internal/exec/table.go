@@ -66,11 +66,14 @@ func (t *table) next() (*row.Row, error) {
 
 func (t *table) grow() error {
 	n := max(4, len(t.rows))
-	shared := n*t.steps > slabFloats/2 && t.steps <= slabFloats
-	if shared {
-		n = slabFloats / t.steps
-	} else if t.steps > slabFloats {
+	shared := n*t.steps > smallSlabFloats/8 && t.steps <= slabFloats
+	switch {
+	case t.steps > slabFloats:
 		n = 1
+	case shared && n*t.steps <= smallSlabFloats:
+		n = smallSlabFloats / t.steps
+	case shared:
+		n = slabFloats / t.steps
 	}
 	size := int64(n) * t.bytes()
 	if err := t.q.Meter.Grow(size); err != nil {
@@ -79,7 +82,7 @@ func (t *table) grow() error {
 	t.held += size
 	t.slab, t.words = make([]row.Row, n), make([]uint64, n*((t.steps+63)/64))
 	if shared {
-		t.floats = t.q.Memory.getFloats()
+		t.floats = t.q.Memory.getFloats(n * t.steps)
 		t.shared = append(t.shared, t.floats)
 	} else {
 		t.floats = make([]float64, n*t.steps)

@@ -42,6 +42,19 @@ func (r *Row) Reset() {
 	}
 }
 
+// Resize makes the row an empty one for n steps, keeping its memory if that is
+// enough.
+func (r *Row) Resize(n int) {
+	words := (n + 63) / 64
+	if cap(r.F) < n || cap(r.Has) < words {
+		r.F, r.Has = make([]float64, n), make(Bits, words)
+	}
+	r.F, r.Has = r.F[:n], r.Has[:words]
+	clear(r.H[:cap(r.H)])
+	r.H = r.H[:0]
+	r.Reset()
+}
+
 // Steps returns the number of steps.
 func (r *Row) Steps() int { return len(r.F) }
 
