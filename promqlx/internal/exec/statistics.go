@@ -24,6 +24,8 @@ const (
 	// hopeless is how much more than half of the samples so far it may cost before a
 	// series is given up.
 	hopeless = 8192
+	// mostPatience is how many series are left out, at most, before the next is tried.
+	mostPatience = 63
 )
 
 // statist computes windows out of statistics of blocks, for one goroutine. Of
@@ -107,7 +109,7 @@ func (s *statist) row(i int, out *row.Row) (ok bool, err error) {
 		if s.w.q.eager {
 			return false, err
 		}
-		s.patience = min(2*s.patience+1, 63)
+		s.patience = min(2*s.patience+1, mostPatience)
 		s.pause = s.patience
 		return false, err
 	}
@@ -131,7 +133,11 @@ func (s *statist) walk(i int) (ok bool, err error) {
 	begun := false
 	for ; c.Next(); begun = true {
 		span := c.Span()
-		if span.Kind != tsdb.KindFloat || !begun && !s.promises(span) {
+		if span.Kind != tsdb.KindFloat {
+			return false, nil
+		}
+		if !begun && !s.promises(span) {
+			s.patience = mostPatience // its siblings are sampled as it is
 			return false, nil
 		}
 		if !begun {
