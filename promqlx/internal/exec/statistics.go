@@ -137,7 +137,6 @@ func (s *statist) walk(i int) (ok bool, err error) {
 			return false, nil
 		}
 		if !begun && !s.promises(span) {
-			s.patience = mostPatience // its siblings are sampled as it is
 			return false, nil
 		}
 		if !begun {
@@ -193,7 +192,11 @@ func (s *statist) promises(span *tsdb.Span) bool {
 	if s.grid.Step == s.w.n.Range {
 		cuts = float64(s.grid.N + 1)
 	}
-	return blockCost*blocks+cutCost*cuts+pieceCost*pieces < samples/2
+	if blockCost*blocks+cutCost*cuts+pieceCost*pieces < samples/2 {
+		return true
+	}
+	s.patience = mostPatience // its siblings are sampled as it is
+	return false
 }
 
 // worthwhile tells whether statistics did cost less, and left few windows over.
