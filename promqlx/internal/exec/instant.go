@@ -48,22 +48,22 @@ func (q *query) instant(ctx context.Context, n *plan.Instant, g scope, emit func
 	if err := l.open(ctx); err != nil {
 		return l.close(err)
 	}
-	env, collide := q.env(g.Grid), n.Time != "" && n.Collide
-	return l.close(q.merging(collide, g, emit, func(emit func(*row.Row) error) error {
-		return l.each(ctx, func(_ *row.Env, g scope, b *bench) *reader {
-			c := c
-			c.scope = g
-			b.samples.WithStale, b.samples.WithST = true, n.Time == "start_timestamp"
-			r := &reader{leaf: l, maker: &c, bench: b}
-			r.last = g.N == 1 && !n.StatsOnly
-			if n.StatsOnly {
-				r.visits = &visits{scope: g, off: c.off, fixed: c.fixed, back: q.Lookback}
-			}
-			return r
-		}, func(r *row.Row) error {
-			if n.Time != "" {
-				r.LoseName(env)
-			}
+	work := func(_ *row.Env, g scope, b *bench) *reader {
+		b.current = c
+		b.current.scope = g
+		b.samples.WithStale, b.samples.WithST = true, n.Time == "start_timestamp"
+		b.reader = reader{leaf: l, maker: &b.current, bench: b, last: g.N == 1 && !n.StatsOnly}
+		if n.StatsOnly {
+			b.reader.visits = &visits{scope: g, off: c.off, fixed: c.fixed, back: q.Lookback}
+		}
+		return &b.reader
+	}
+	if n.Time == "" {
+		return l.close(l.each(ctx, work, emit))
+	}
+	return l.close(q.merging(n.Collide, g, emit, func(emit func(*row.Row) error) error {
+		return l.each(ctx, work, func(r *row.Row) error {
+			r.LoseName(&l.env)
 			return emit(r)
 		})
 	}))

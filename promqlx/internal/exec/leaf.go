@@ -21,8 +21,9 @@ type leaf struct {
 	scope      scope
 
 	series series
-	read   int // samples
-	known  int // samples that were not read, since statistics told what they come to
+	env    row.Env // of the goroutine that emits
+	read   int     // samples
+	known  int     // samples that were not read, since statistics told what they come to
 }
 
 // open finds the series.
@@ -175,7 +176,8 @@ func (l *leaf) count(r *reader) {
 // each makes a row of each series and emits those that are not empty, in order.
 // work starts one reader, with an environment and a scope of its own.
 func (l *leaf) each(ctx context.Context, work func(*row.Env, scope, *bench) *reader, emit func(*row.Row) error) error {
-	env := l.q.env(l.scope.Grid)
+	l.env = l.q.environment(l.scope.Grid)
+	env := &l.env
 	defer l.q.note(env)
 	b := l.q.Memory.getBench()
 	defer l.q.Memory.putBench(b)

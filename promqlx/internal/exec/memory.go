@@ -31,6 +31,8 @@ type bench struct {
 	samples tsdb.Samples
 	scratch rollup.Scratch
 	out     row.Row
+	reader  reader
+	current current
 }
 
 // maxBench is how many samples of room a bench may have to be kept.
@@ -50,6 +52,7 @@ func (m *Memory) putBench(b *bench) {
 	b.samples.Reset()
 	b.samples.WithST, b.samples.WithStale = false, false
 	b.out.Resize(0)
+	b.reader, b.current = reader{}, current{}
 	m.benches.Put(b)
 }
 

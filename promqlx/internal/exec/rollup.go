@@ -120,7 +120,8 @@ func (w *windows) overSeries(ctx context.Context, emit func(*row.Row) error) err
 		own.in.Env, own.in.Scratch, own.noted.env = env, &b.scratch, env
 		own.in.Name = func() string { return l.series.labels(own.at).Get(labels.MetricName) }
 		b.samples.WithST = w.q.StartTimes && takesStartTimes(w.n.Func)
-		r := &reader{leaf: l, maker: &own, stats: own.statistics(l), bench: b}
+		b.reader = reader{leaf: l, maker: &own, stats: own.statistics(l), bench: b}
+		r := &b.reader
 		if w.n.Selector.StatsOnly {
 			r.samples.WithStale, r.visits = true, w.visits(g)
 		}

@@ -66,22 +66,22 @@ type Params struct {
 // is valid until the Answer is freed, which is not nil. Annotations are returned
 // with an error too, where Prometheus' engine does so.
 func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, *Answer, annotations.Annotations, error) {
-	q := &query{Params: p, store: storeOf(p.Queryable), freed: &Answer{memory: p.Memory}}
+	q := &query{Params: p, store: storeOf(p.Queryable), freed: Answer{memory: p.Memory}, pass: pass{gate: p.Gate}}
 	p.Stats.InitStepTracking(p.Grid.Start, p.Grid.End(), p.Grid.Step)
 	v, err := q.gated(ctx, n)
 	if err == nil {
-		return v, q.freed, q.annos, nil
+		return v, &q.freed, q.annos, nil
 	}
 	q.freed.Free()
 	var warned warnedError
 	if errors.As(err, &warned) {
-		return nil, q.freed, q.annos.Merge(warned.warnings), err
+		return nil, &q.freed, q.annos.Merge(warned.warnings), err
 	}
-	return nil, q.freed, nil, err
+	return nil, &q.freed, nil, err
 }
 
 func (q *query) gated(ctx context.Context, n plan.Node) (v parser.Value, err error) {
-	if q.pass, err = q.Gate.enter(ctx); err != nil {
+	if err := q.pass.take(ctx); err != nil {
 		return nil, err
 	}
 	defer q.pass.leave()
@@ -100,20 +100,25 @@ func (q *query) pause(ctx context.Context) error {
 // query is one run of a plan.
 type query struct {
 	Params
-	pass   *pass
+	pass   pass
 	store  store
 	annos  annotations.Annotations
 	shared map[int]*table
 
-	freed    *Answer // what the answer takes
-	expected bool    // Meter.Expect was called
-	rows     int     // how many rows the answer may have, if that is known
+	freed    Answer // what the answer takes
+	expected bool   // Meter.Expect was called
+	rows     int    // how many rows the answer may have, if that is known
 }
 
 // env returns what the kernels of a node know of its evaluation on a grid. When
 // the node is done its annotations are to be given to note.
 func (q *query) env(g row.Grid) *row.Env {
-	return &row.Env{
+	env := q.environment(g)
+	return &env
+}
+
+func (q *query) environment(g row.Grid) row.Env {
+	return row.Env{
 		Grid: g, Lookback: q.Lookback, DelayedNames: q.DelayedNames,
 		TypeAndUnit: q.TypeAndUnit, StartTimes: q.StartTimes,
 	}

@@ -106,7 +106,6 @@ func (s *sharing) start(ctx context.Context, work func(*row.Env, scope, *bench) 
 	s.readers = append(s.readers, r)
 	s.workers.Go(func() {
 		defer place.leave()
-		defer l.q.Memory.putBench(b)
 		for {
 			k := int(s.next.Add(1) - 1)
 			if k >= s.n {
@@ -175,5 +174,6 @@ func (s *sharing) settle() {
 		s.leaf.q.note(env)
 		s.leaf.scope.join(s.stats[i])
 		s.leaf.count(s.readers[i])
+		s.leaf.q.Memory.putBench(s.readers[i].bench)
 	}
 }
