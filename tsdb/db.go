@@ -37,6 +37,7 @@ type DB struct {
 	manifest *manifest.Manifest
 	caches   index.Caches // of the indexes of parts
 	payloads *part.Payloads
+	minis    *part.Minis
 	metadata metadataTable
 	batches  sync.Pool
 	stats    counters
@@ -111,6 +112,9 @@ func Open(dir string, opts Options) (*DB, error) {
 	db.head.KeepLabels(db.caches.Sets)
 	if n := db.opts.BlockCacheBytes; n > 0 {
 		db.payloads = part.NewPayloads(int(min(n, math.MaxInt)))
+	}
+	if n := db.opts.SampleCacheBytes; n > 0 {
+		db.minis = part.NewMinis(int(min(n, math.MaxInt)))
 	}
 	db.fs = db.opts.FS
 	if err := db.open(); err != nil {

@@ -63,6 +63,10 @@ type Options struct {
 	// read again and again, 16 MiB if 0; negative switches that off.
 	BlockCacheBytes int64
 
+	// SampleCacheBytes bounds the memory of samples, decoded, that short reads ask
+	// for again and again, 16 MiB if 0; negative switches that off.
+	SampleCacheBytes int64
+
 	// FailOnDamage makes every read fail that meets a damaged block. Otherwise
 	// only the first does; later ones leave the block out and say so, see
 	// View.Damage.
@@ -115,6 +119,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BlockCacheBytes == 0 {
 		o.BlockCacheBytes = 16 << 20
+	}
+	if o.SampleCacheBytes == 0 {
+		o.SampleCacheBytes = 16 << 20
 	}
 	if o.Events == nil {
 		o.Events = &Events{}

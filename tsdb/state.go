@@ -182,6 +182,7 @@ func (db *DB) newLiveGen(g *head.Generation) *liveGen {
 func (db *DB) newLivePart(info manifest.Part, p *part.Part) *livePart {
 	p.UseCaches(db.caches)
 	p.UsePayloads(db.payloads)
+	p.UseMinis(db.minis)
 	lp := &livePart{info: info, part: p, since: time.Now(), strict: db.opts.FailOnDamage}
 	lp.refs = newRefCount(func() {
 		err := p.Close()

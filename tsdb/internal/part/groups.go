@@ -76,6 +76,7 @@ type groupPage struct {
 	body   []byte // if shared
 	of     *groups
 	kept   atomic.Pointer[pagePayloads]
+	minis  atomic.Pointer[miniRows]
 }
 
 func loadGroups(p *Part) (*groups, error) {
@@ -252,6 +253,11 @@ func (g *groups) read(b []byte, offset int64) error {
 func (page *groupPage) find(series uint32) (begin, end int) {
 	if series < page.first {
 		return 0, 0
+	}
+	if page.single {
+		n := page.rows.Len()
+		begin = min(int(series-page.first), n)
+		return begin, min(begin+1, n)
 	}
 	return page.rows.Find(series - page.first + 1)
 }

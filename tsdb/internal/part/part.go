@@ -25,6 +25,7 @@ type Part struct {
 	caches   index.Caches
 	damages  damages
 	payloads *Payloads              // nil: none are kept
+	minis    *Minis                 // nil: none are kept
 	ready    atomic.Pointer[loaded] // what mu has loaded, for those who come without a lock
 
 	mu struct {
@@ -100,6 +101,10 @@ func (p *Part) UseCaches(c index.Caches) { p.caches = c }
 
 // UsePayloads has payloads of blocks kept. It comes before anything else but Open.
 func (p *Part) UsePayloads(c *Payloads) { p.payloads = c }
+
+// UseMinis has mini-blocks of short reads kept. It comes before anything else but
+// Open.
+func (p *Part) UseMinis(c *Minis) { p.minis = c }
 
 // Index returns the series of the part. The first call opens the index and reads
 // the tables of the part; it is repeated when it failed. The rest of the index is
@@ -257,6 +262,7 @@ func (p *Part) Close() error {
 	if p.mu.loaded != nil {
 		if g, ok := p.mu.loaded.samples.(*groups); ok {
 			p.payloads.forget(g)
+			p.minis.forget(g)
 		}
 	}
 	err := errors.Join(p.closeIndex(), p.data.Close())

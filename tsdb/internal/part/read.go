@@ -81,6 +81,9 @@ func (r *reader) appendGroup(page *groupPage, group int, series uint32, mint, ma
 		if last < mint || rest && g.p.damages.has(group, row) {
 			continue
 		}
+		if r.appendKept(page, row, mint, maxt, into) {
+			continue
+		}
 		if err := r.open(page, group, row); err != nil {
 			g.noteBlock(group, row, page, err)
 			return false, false, err
@@ -124,6 +127,7 @@ func (r *reader) appendFloats(mint, maxt int64, into *block.Floats) error {
 		}
 		into.SetStarts(s.StartTimes)
 	}
+	r.keepMinis(i, j)
 	return nil
 }
 
@@ -159,10 +163,20 @@ func (p *Part) LastFloat(series uint32, mint, maxt int64, rest bool) (s block.Sa
 	if !grouped || uint64(series) >= p.meta.Series {
 		return s, false, false, nil
 	}
-	return g.lastFloat(series, mint, maxt, rest)
+	r := g.reader()
+	r.kept = true
+	s, found, ok, err = r.lastFloat(series, mint, maxt, rest)
+	r.release()
+	return s, found, ok, err
 }
 
-func (g *groups) lastFloat(series uint32, mint, maxt int64, rest bool) (s block.Sample, found, ok bool, err error) {
+// lastFloat is Part.LastFloat. Mostly the page is that of the series before.
+func (r *reader) lastFloat(series uint32, mint, maxt int64, rest bool) (s block.Sample, found, ok bool, err error) {
+	g := r.g
+	if last := r.last; last != nil && last.lo <= series && series <= last.hi && !(rest && g.p.damages.has(r.lastGroup, -1)) {
+		s, found, ok, _, err = r.lastOfGroup(last, r.lastGroup, series, mint, maxt, rest)
+		return s, found, ok, err
+	}
 	begin, group := g.of(series)
 	for group--; group >= begin; group-- {
 		if g.minT(group) > maxt || g.maxT(group) < mint || rest && g.p.damages.has(group, -1) {
@@ -173,30 +187,39 @@ func (g *groups) lastFloat(series uint32, mint, maxt int64, rest bool) (s block.
 			g.noteGroup(group, err)
 			return s, false, false, err
 		}
-		first, row := page.find(series)
-		for row--; row >= first; row-- {
-			begins, ends := page.rows.Times(row)
-			if begins > maxt || rest && g.p.damages.has(group, row) {
-				continue
-			}
-			if ends < mint {
-				return s, false, true, nil
-			}
-			s, found, ok, err = g.lastOf(page, group, row, mint, maxt)
-			if err != nil {
-				g.noteBlock(group, row, page, err)
-			}
+		r.last, r.lastGroup = page, group
+		if s, found, ok, more, err := r.lastOfGroup(page, group, series, mint, maxt, rest); !more {
 			return s, found, ok, err
 		}
 	}
 	return s, false, true, nil
 }
 
+// lastOfGroup is lastFloat of one group; more says that it may be in the one before.
+func (r *reader) lastOfGroup(page *groupPage, group int, series uint32, mint, maxt int64, rest bool) (s block.Sample, found, ok, more bool, err error) {
+	g := r.g
+	first, row := page.find(series)
+	for row--; row >= first; row-- {
+		begins, ends := page.rows.Times(row)
+		if begins > maxt || rest && g.p.damages.has(group, row) {
+			continue
+		}
+		if ends < mint {
+			return s, false, true, false, nil
+		}
+		if s, found, ok = page.lastKept(row, mint, maxt); ok {
+			return s, found, true, false, nil
+		}
+		if s, found, ok, err = r.lastOf(page, group, row, mint, maxt); err != nil {
+			g.noteBlock(group, row, page, err)
+		}
+		return s, found, ok, false, err
+	}
+	return s, false, true, true, nil
+}
+
 // lastOf is lastFloat of one block, which begins before maxt.
-func (g *groups) lastOf(page *groupPage, group, row int, mint, maxt int64) (s block.Sample, found, ok bool, err error) {
-	r := g.reader()
-	defer r.release()
-	r.kept = true
+func (r *reader) lastOf(page *groupPage, group, row int, mint, maxt int64) (s block.Sample, found, ok bool, err error) {
 	if err := r.open(page, group, row); err != nil || r.h.Kind != block.KindFloat {
 		return s, false, false, err
 	}
@@ -204,10 +227,7 @@ func (g *groups) lastOf(page *groupPage, group, row int, mint, maxt int64) (s bl
 	if err != nil || i == j {
 		return s, false, err == nil, err
 	}
-	s.T = r.h.MinT + int64(j-1)*r.h.Step
-	if !r.h.IsGrid() {
-		s.T = r.times[j-1]
-	}
+	s.T = r.timeOf(j - 1)
 	if s.F, err = r.value(j - 1); err != nil {
 		return s, false, false, err
 	}
@@ -221,6 +241,7 @@ func (g *groups) lastOf(page *groupPage, group, row int, mint, maxt int64) (s bl
 		}
 		s.ST = span.StartTimes[0]
 	}
+	r.keepMinis(j-1, j)
 	return s, true, true, nil
 }
 

@@ -1,0 +1,151 @@
+package part
+
+import (
+	"math"
+
+	"github.com/varvedb/varve/tsdb/internal/b1"
+	"github.com/varvedb/varve/tsdb/internal/block"
+)
+
+// shortRead is up to how many minis a read may need that has them kept: longer ones
+// cost little for a sample.
+const shortRead = 4
+
+// decoded returns the minis of a row that are kept.
+func (page *groupPage) decoded(row int) []*mini {
+	if rows := page.minis.Load(); rows != nil {
+		if list := rows.list[row].Load(); list != nil {
+			return *list
+		}
+	}
+	return nil
+}
+
+// appendKept appends the samples of a row inside [mint, maxt] if all minis that have
+// some are kept; otherwise, as for a range up to an end of int64, it does
+// nothing.
+func (r *reader) appendKept(page *groupPage, row int, mint, maxt int64, into *block.Floats) bool {
+	list := page.decoded(row)
+	for len(list) > 0 && list[0].after <= mint {
+		list = list[1:]
+	}
+	if len(list) == 0 || list[0].before >= mint {
+		return false
+	}
+	last := 0
+	for ; list[last].after <= maxt; last++ {
+		if last+1 == len(list) || list[last+1].first != list[last].first+list[last].count {
+			return false
+		}
+	}
+	list = list[:last+1]
+	i, end := list[0].search(mint), list[last].end(maxt)
+	n := list[last].first + end - list[0].first - i
+	if n <= 0 {
+		return true
+	}
+	t, v := into.Grow(n)
+	for _, m := range list {
+		m.touch()
+		j := min(m.count, i+len(t))
+		r.ints64 = resize(r.ints64, j-i)
+		m.fill(t[:j-i], v[:j-i], i, r.ints64)
+		t, v, i = t[j-i:], v[j-i:], 0
+		into.MayBeStale = into.MayBeStale || m.mayBeStale
+	}
+	return true
+}
+
+// lastKept returns the last sample of a row inside [mint, maxt], found being false if
+// there is none; ok tells whether the mini that knows is kept.
+func (page *groupPage) lastKept(row int, mint, maxt int64) (s block.Sample, found, ok bool) {
+	list := page.decoded(row)
+	for k := len(list) - 1; k >= 0; k-- {
+		m := list[k]
+		if m.start > maxt {
+			continue
+		}
+		if m.after <= maxt {
+			break
+		}
+		m.touch()
+		i := m.end(maxt) - 1
+		if s.T = m.time(i); s.T < mint {
+			return block.Sample{}, false, true
+		}
+		s.F = m.value(i)
+		return s, true, true
+	}
+	return s, false, false
+}
+
+// keepMinis keeps the minis of the samples [i, j) of the block, which were decoded, if
+// they are few and wanted.
+func (r *reader) keepMinis(i, j int) {
+	c, h := r.g.p.minis, &r.h
+	if c == nil || !r.opened || h.Flags&b1.FlagStartTimes != 0 {
+		return
+	}
+	first, last := i/b1.MiniSamples, (j-1)/b1.MiniSamples
+	if last-first >= shortRead {
+		return
+	}
+	list := r.page.decoded(r.row)
+	for k := first; k <= last; k++ {
+		from := k * b1.MiniSamples
+		for len(list) > 0 && list[0].first < from {
+			list = list[1:]
+		}
+		if len(list) > 0 && list[0].first == from || !c.wants(miniKey{r.g, r.page.begin, r.row, k}) {
+			continue
+		}
+		if m := r.mini(from, min(from+b1.MiniSamples, h.Count)); m != nil {
+			c.keep(r.page, m)
+		}
+	}
+}
+
+// mini decodes the samples [from, to) of the block, whose times are at hand; nil if
+// that fails: who asks for all of them is told.
+func (r *reader) mini(from, to int) *mini {
+	h, n := &r.h, to-from
+	m := &mini{
+		row: r.row, first: from, count: n, before: math.MinInt64, after: math.MaxInt64, start: r.timeOf(from), step: h.Step,
+		mayBeStale: h.Flags&(b1.FlagHasStale|b1.FlagSpecial) != 0,
+	}
+	if from > 0 {
+		m.before = r.timeOf(from - 1)
+	}
+	if to < h.Count {
+		m.after = r.timeOf(to)
+	}
+	r.ints64 = grow(r.ints64, n)
+	v := r.ints64[:n]
+	if !h.IsGrid() {
+		for i := range v {
+			v[i] = r.times[from+i] - m.start - int64(i)*m.step
+		}
+		m.times = newNarrow(v)
+	}
+	scale, decimal := r.block.Decimal()
+	if !decimal || !r.block.Plain(from, to) {
+		m.floats = make([]float64, n)
+		if r.block.Floats(m.floats, from) != nil {
+			return nil
+		}
+		return m
+	}
+	if r.block.Ints64(v, from) != nil {
+		return nil
+	}
+	m.scale, m.values = scale, newNarrow(v)
+	return m
+}
+
+// timeOf returns the time of sample i of the block, whose times are at hand.
+func (r *reader) timeOf(i int) int64 {
+	if r.h.IsGrid() {
+		return r.h.MinT + int64(i)*r.h.Step
+	}
+	return r.times[i]
+}
