@@ -1,43 +1,55 @@
 package promqlx
 
 import (
-	"cmp"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/varvedb/varve/promqlx/internal/top"
 )
 
-// activeQueries are the queries that wait or run.
+// activeQueries are the queries that wait or run: a list, the oldest first.
 type activeQueries struct {
-	mu   sync.Mutex
-	last uint64 // identifier given last
-	byID map[uint64]*query
+	mu            sync.Mutex
+	last          uint64 // identifier given last
+	n             int
+	first, newest *query // the ends of the list
 }
 
 func (a *activeQueries) add(q *query) {
-	q.began = time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.byID == nil {
-		a.byID = map[uint64]*query{}
-	}
 	a.last++
+	a.n++
 	q.id = a.last
-	a.byID[q.id] = q
+	if q.before = a.newest; q.before != nil {
+		q.before.after = q
+	} else {
+		a.first = q
+	}
+	a.newest = q
 }
 
 func (a *activeQueries) remove(q *query) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.byID, q.id)
+	a.n--
+	if q.before != nil {
+		q.before.after = q.after
+	} else {
+		a.first = q.after
+	}
+	if q.after != nil {
+		q.after.before = q.before
+	} else {
+		a.newest = q.before
+	}
+	q.before, q.after = nil, nil
 }
 
 func (a *activeQueries) count() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.byID)
+	return a.n
 }
 
 // ActiveQuery is a query that waits or runs.
@@ -57,14 +69,13 @@ type ActiveQuery struct {
 func (e *Engine) ActiveQueries() []ActiveQuery {
 	e.active.mu.Lock()
 	defer e.active.mu.Unlock()
-	list := make([]ActiveQuery, 0, len(e.active.byID))
-	for _, q := range e.active.byID {
+	list := make([]ActiveQuery, 0, e.active.n)
+	for q := e.active.first; q != nil; q = q.after {
 		list = append(list, ActiveQuery{
 			ID: q.id, Text: q.req.Text, Start: q.req.Start, End: q.req.End, Step: q.req.Step, Client: q.client,
 			Began: q.began, Running: q.running.Load(), Memory: q.req.Meter.Used(), Samples: q.req.Meter.Held(),
 		})
 	}
-	slices.SortFunc(list, func(a, b ActiveQuery) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+	"github.com/prometheus/prometheus/util/stats"
 	"github.com/stretchr/testify/require"
 )
 
@@ -278,4 +279,24 @@ func TestLongQueriesAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "limit: 100 bytes")
 	_, err = e.ParseExpr(strings.Repeat("-", 99) + "1")
 	require.NoError(t, err)
+}
+
+// TestTimings: the timers are those of Prometheus' engine if they are asked for, and
+// there, but empty, if not.
+func TestTimings(t *testing.T) {
+	e, s := scriptedEngine(t, Options{}, func(context.Context, *Request, *Trace) *Result { return &Result{Value: promql.Vector{}} })
+	ask := func(opts QueryOptions) string {
+		q, err := e.Instant(t.Context(), nil, "up", opts, time.Unix(1, 0))
+		require.NoError(t, err)
+		defer q.Close()
+		require.Equal(t, opts.Timings, s.last.Stats.Timers != nil)
+		require.NoError(t, q.Exec(t.Context()).Err)
+		require.NotPanics(t, func() { stats.NewQueryStats(q.Stats()) })
+		return q.Stats().Timers.String()
+	}
+	require.Empty(t, ask(QueryOptions{}))
+	told := ask(QueryOptions{Timings: true})
+	for _, timer := range []stats.QueryTiming{stats.QueryPreparationTime, stats.ExecTotalTime, stats.ExecQueueTime, stats.EvalTotalTime, stats.InnerEvalTime} {
+		require.Contains(t, told, timer.String())
+	}
 }

@@ -117,9 +117,6 @@ func (o Options) withDefaults() Options {
 	if o.MaxQueryMemory == 0 {
 		o.MaxQueryMemory = max(1, o.MaxMemory/2)
 	}
-	if o.QueryEnded == nil {
-		o.QueryEnded = func(QueryInfo) {}
-	}
 	if o.SubqueryStep == 0 {
 		o.SubqueryStep = DefaultSubqueryStep
 	}

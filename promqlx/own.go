@@ -11,7 +11,6 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/annotations"
-	"github.com/prometheus/prometheus/util/stats"
 
 	"github.com/varvedb/varve/promqlx/internal/cache"
 	"github.com/varvedb/varve/promqlx/internal/exec"
@@ -131,8 +130,6 @@ func (e *evaluation) planned() (p planned, err error) {
 
 // Run implements Evaluation.
 func (e *evaluation) Run(ctx context.Context, t *Trace) (res *Result) {
-	timer := e.req.Stats.Timers.GetTimer(stats.InnerEvalTime).Start()
-	defer timer.Stop()
 	defer e.recovered(&res)
 	v, annos, err := e.answer(ctx, t)
 	e.req.Stats.Samples.UpdatePeak(int(e.req.Meter.PeakSamples()))

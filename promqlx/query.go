@@ -13,22 +13,35 @@ import (
 	"github.com/varvedb/varve/promqlx/internal/top"
 )
 
-// query is the life of one query around its Evaluation.
+// query is the life of one query around its Evaluation, and in one allocation what
+// lives as long.
 type query struct {
 	engine *Engine
-	req    *Request
 	run    Evaluation
 	client string
 	trace  *Trace
+	timed  bool // the timers in stats are asked for
+	took   phases
+
+	req      Request
+	meter    Meter
+	stats    stats.Statistics
+	samples  stats.QuerySamples
+	deadline deadline
 
 	// While it is active:
-	id      uint64
-	began   time.Time
-	running atomic.Bool
+	id            uint64
+	began         time.Time
+	running       atomic.Bool
+	before, after *query
 }
 
-// prepare parses and plans; r has storage, text and times.
-func (e *Engine) prepare(ctx context.Context, r *Request, opts QueryOptions) (Query, error) {
+// phases are how long the parts of a query took.
+type phases struct{ prepare, queue, eval time.Duration }
+
+// prepare parses and plans; q has storage, text and times.
+func (e *Engine) prepare(ctx context.Context, q *query, opts QueryOptions) (Query, error) {
+	r := &q.req
 	if err := e.parse(r, opts.Trace); err != nil {
 		return nil, err
 	}
@@ -41,26 +54,34 @@ func (e *Engine) prepare(ctx context.Context, r *Request, opts QueryOptions) (Qu
 		r.StartTimestamps = *opts.UseStartTimestamps
 	}
 	r.NoCache = opts.NoCache
-	r.Meter = e.memory.Meter()
-	r.Stats = &stats.Statistics{
-		Timers:  stats.NewQueryTimers(),
-		Samples: stats.NewQuerySamples(opts.PerStepStats && e.set[featPerStepStats]),
+	e.memory.Join(&q.meter)
+	r.Meter, r.Stats = &q.meter, &q.stats
+	q.engine, q.client, q.trace, q.timed = e, opts.Client, opts.Trace, opts.Timings
+	q.stats.Samples = &q.samples
+	q.samples.EnablePerStepStats = opts.PerStepStats && e.set[featPerStepStats]
+	if q.timed {
+		q.stats.Timers = stats.NewQueryTimers()
 	}
 	r.Trace = opts.Trace.Start("plan")
-	timer := r.Stats.Timers.GetTimer(stats.QueryPreparationTime).Start()
+	q.start(stats.QueryPreparationTime)
+	began := time.Now()
 	run, err := e.evaluator.Prepare(ctx, r)
-	timer.Stop()
+	q.took.prepare = time.Since(began)
+	q.stop(stats.QueryPreparationTime)
 	r.Trace.Done()
 	if err != nil {
 		return nil, err
 	}
-	return &query{engine: e, req: r, run: run, client: opts.Client, trace: opts.Trace}, nil
+	q.run = run
+	return q, nil
 }
 
 // parse parses the text, unless it was asked before, and refuses what cannot be evaluated at several times.
 func (e *Engine) parse(r *Request, t *Trace) (err error) {
-	t = t.Start("parse %d bytes", len(r.Text))
-	defer t.Done()
+	if t.Enabled() {
+		t = t.Start("parse %d bytes", len(r.Text))
+		defer t.Done()
+	}
 	expr, ok := e.parsed.get(r.Text)
 	if !ok {
 		r.Text = strings.Clone(r.Text) // which may be a part of a request, and the expression has parts of it
@@ -78,16 +99,22 @@ func (e *Engine) parse(r *Request, t *Trace) (err error) {
 
 // Exec runs the query when it is its turn.
 func (q *query) Exec(ctx context.Context) (res *Result) {
-	ctx, cancel := context.WithTimeout(ctx, q.engine.opts.Timeout)
-	defer cancel()
-	total := q.timer(stats.ExecTotalTime).Start()
+	q.began = time.Now()
+	ctx = q.deadline.within(ctx, q.began.Add(q.engine.opts.Timeout))
+	q.start(stats.ExecTotalTime, stats.ExecQueueTime)
 	q.engine.active.add(q)
 	defer func() { // on a panic as well
+		q.deadline.end()
 		q.engine.active.remove(q)
-		total.Stop()
+		q.stop(stats.ExecTotalTime)
 		q.ended(res)
 	}()
-	if err := q.queue(ctx); err != nil {
+	t := q.trace.Start("wait for a slot")
+	err := q.engine.slots.take(ctx)
+	q.took.queue = time.Since(q.began)
+	q.stop(stats.ExecQueueTime)
+	t.Done()
+	if err != nil {
 		return &Result{Err: err}
 	}
 	defer q.engine.slots.free()
@@ -95,21 +122,15 @@ func (q *query) Exec(ctx context.Context) (res *Result) {
 	return q.evaluate(ctx)
 }
 
-// queue waits for a slot.
-func (q *query) queue(ctx context.Context) error {
-	t, timer := q.trace.Start("wait for a slot"), q.timer(stats.ExecQueueTime).Start()
-	defer func() {
-		timer.Stop()
-		t.Done()
-	}()
-	return q.engine.slots.take(ctx)
-}
-
 func (q *query) evaluate(ctx context.Context) *Result {
-	timer, t := q.timer(stats.EvalTotalTime).Start(), q.trace.Start("evaluate")
+	q.start(stats.EvalTotalTime, stats.InnerEvalTime)
+	t := q.trace.Start("evaluate")
 	defer func() {
-		timer.Stop()
-		t.Donef("%d samples at its peak, %d bytes", q.req.Stats.Samples.PeakSamples, q.req.Meter.Peak())
+		q.took.eval = time.Since(q.began) - q.took.queue
+		q.stop(stats.InnerEvalTime, stats.EvalTotalTime)
+		if t.Enabled() {
+			t.Donef("%d samples at its peak, %d bytes", q.samples.PeakSamples, q.meter.Peak())
+		}
 	}()
 	// Both may have come at once: a slot and the end.
 	if err := contextError(ctx, "query execution"); err != nil {
@@ -119,7 +140,24 @@ func (q *query) evaluate(ctx context.Context) *Result {
 	return q.run.Run(ctx, t)
 }
 
-func (q *query) timer(t stats.QueryTiming) *stats.Timer { return q.req.Stats.Timers.GetTimer(t) }
+// start starts timers if anybody asked for them: each costs more than what it measures
+// of a small query.
+func (q *query) start(timers ...stats.QueryTiming) {
+	if q.timed {
+		for _, t := range timers {
+			q.stats.Timers.GetTimer(t).Start()
+		}
+	}
+}
+
+// stop stops what start started.
+func (q *query) stop(timers ...stats.QueryTiming) {
+	if q.timed {
+		for _, t := range timers {
+			q.stats.Timers.GetTimer(t).Stop()
+		}
+	}
+}
 
 // ended tells the metrics, the ranks and the engine's owner. The result is nil
 // after a panic.
@@ -127,20 +165,19 @@ func (q *query) ended(res *Result) {
 	if res == nil {
 		return
 	}
-	info := QueryInfo{
-		Text: q.req.Text, Start: q.req.Start, End: q.req.End, Step: q.req.Step, Client: q.client,
-		Began: q.began, Duration: time.Since(q.began), Queued: seconds(q.timer(stats.ExecQueueTime)),
-		Samples: q.req.Stats.Samples.TotalSamples, PeakSamples: q.req.Stats.Samples.PeakSamples, Memory: q.req.Meter.Peak(), Err: res.Err,
-	}
-	q.engine.metrics.observe(q.req.Stats, q.running.Load())
+	took := q.took.queue + q.took.eval
+	at := q.began.Add(took)
+	q.engine.metrics.observe(at, &q.samples, &q.took, q.running.Load())
 	q.engine.last.Add(top.Query{
-		Text: info.Text, Range: info.End.Sub(info.Start), At: info.Began.Add(info.Duration), Duration: info.Duration, Memory: info.Memory,
+		Text: q.req.Text, Range: q.req.End.Sub(q.req.Start), At: at, Duration: took, Memory: q.meter.Peak(),
 	})
-	q.engine.opts.QueryEnded(info)
-}
-
-func seconds(t *stats.Timer) time.Duration {
-	return time.Duration(t.Duration() * float64(time.Second))
+	if q.engine.opts.QueryEnded != nil {
+		q.engine.opts.QueryEnded(QueryInfo{
+			Text: q.req.Text, Start: q.req.Start, End: q.req.End, Step: q.req.Step, Client: q.client,
+			Began: q.began, Duration: took, Queued: q.took.queue,
+			Samples: q.samples.TotalSamples, PeakSamples: q.samples.PeakSamples, Memory: q.meter.Peak(), Err: res.Err,
+		})
+	}
 }
 
 // Close implements Query.
@@ -150,7 +187,12 @@ func (q *query) Close() {
 }
 
 // Stats implements Query.
-func (q *query) Stats() *stats.Statistics { return q.req.Stats }
+func (q *query) Stats() *stats.Statistics {
+	if q.stats.Timers == nil {
+		q.stats.Timers = stats.NewQueryTimers() // which callers need not ask for
+	}
+	return &q.stats
+}
 
 // Explain implements Explainer.
 func (q *query) Explain() string {

@@ -24,7 +24,7 @@ type Evaluation interface {
 	// Run evaluates the query within ctx and tells t its steps. It says by
 	// Request.Meter what it holds and is about to hold: by Admit, once, when it
 	// knows what it will need, by Grow and Shrink, and by Samples. It fills in
-	// Request.Stats: the samples, and the timers InnerEvalTime and ResultSortTime.
+	// Request.Stats: the samples; the timers are the Engine's.
 	Run(ctx context.Context, t *Trace) *Result
 	// Close takes the memory of the result back.
 	Close()
@@ -47,8 +47,8 @@ type Request struct {
 	NoCache bool
 
 	Meter *Meter
-	Trace *Trace // what Prepare does
-	Stats *stats.Statistics
+	Trace *Trace            // what Prepare does
+	Stats *stats.Statistics // its timers are nil if nobody asked for them
 }
 
 // Meter counts what one query holds; see budget.Meter.

@@ -150,7 +150,7 @@ func parseQueryParams(r *http.Request, limit int) (queryParams, *apiError) {
 		}
 		p.timeout = timeout
 	}
-	p.opts.PerStepStats = p.stats == statsAll
+	p.opts.Timings, p.opts.PerStepStats = p.stats != "", p.stats == statsAll
 	if v := r.Form.Get("lookback_delta"); v != "" {
 		d, err := parseDuration(v)
 		if err != nil {

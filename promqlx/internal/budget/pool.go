@@ -56,7 +56,14 @@ func NewPool(l Limits) *Pool { return &Pool{limits: l.withDefaults()} }
 
 // Meter returns the meter of a new query. It must be released when the query,
 // its result included, is done with.
-func (p *Pool) Meter() *Meter { return &Meter{pool: p} }
+func (p *Pool) Meter() *Meter {
+	m := new(Meter)
+	p.Join(m)
+	return m
+}
+
+// Join makes m, a zero Meter, what Pool.Meter returns, for who has a place for it.
+func (p *Pool) Join(m *Meter) { m.pool = p }
 
 // Reserved is how many bytes are taken by queries or kept for them.
 func (p *Pool) Reserved() int64 {
