@@ -23,6 +23,7 @@ type state struct {
 	gens       []*liveGen // oldest first, the last takes samples
 	tombstones []tombstone
 	closed     bool // the store is: it has nothing any more
+	lacks      lacking
 }
 
 // livePart is an open part. It is closed with its last holder, and its folder

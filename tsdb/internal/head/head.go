@@ -220,5 +220,5 @@ func (h *Head) Compact() error { return h.registry.compact() }
 // HasLabel tells whether a registered series, or one that was dropped not long
 // ago, has a label.
 func (h *Head) HasLabel(name string) bool {
-	return h.registry.catalog.Load().index.View().Column(name).Len() > 0
+	return h.registry.catalog.Load().index.HasLabel(name)
 }

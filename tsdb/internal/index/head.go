@@ -110,6 +110,12 @@ func (h *Head) findLabel(name string) *headLabel {
 	return nil
 }
 
+// HasLabel tells whether any series has a label. It is a look-up without a View.
+func (h *Head) HasLabel(name string) bool {
+	l := h.findLabel(name)
+	return l != nil && l.count.Load() > 0
+}
+
 // find returns the ordinal of a value, 0 if there is none.
 func (l *headLabel) find(h *Head, value string) uint32 { return l.lookup(h, value, h.hashText(value)) }
 
