@@ -64,6 +64,7 @@ func newOwn(opts Options, set featureSet) *own {
 // Prepare implements Evaluator.
 func (o *own) Prepare(_ context.Context, r *Request) (Evaluation, error) {
 	e := &evaluation{own: o, req: r, noMetadata: exec.NoMetadata(r.Storage), meter: r.Meter}
+	e.answers = e.first[:0]
 	if err := e.prepare(); err != nil {
 		return nil, err
 	}
@@ -80,6 +81,10 @@ type evaluation struct {
 	hints      *atomic.Bool
 	noMetadata bool           // the plan relies on it
 	answers    []*exec.Answer // what the result takes
+
+	// What most have one of lives with the evaluation.
+	result Result
+	first  [1]*exec.Answer
 }
 
 func (e *evaluation) prepare() (err error) {
@@ -133,7 +138,8 @@ func (e *evaluation) Run(ctx context.Context, t *Trace) (res *Result) {
 	defer e.recovered(&res)
 	v, annos, err := e.answer(ctx, t)
 	e.req.Stats.Samples.UpdatePeak(int(e.req.Meter.PeakSamples()))
-	return &Result{Value: v, Warnings: annos, Err: err}
+	e.result = Result{Value: v, Warnings: annos, Err: err}
+	return &e.result
 }
 
 // answer evaluates the plan, or takes what is kept of its answers.

@@ -54,11 +54,20 @@ type Ranks struct {
 type Recorder struct {
 	mu    sync.Mutex
 	max   int
-	ring  []Query // a ring that begins at next once it is full
+	ring  []query // a ring that begins at next once it is full
 	next  int
 	count int
 	texts map[string]*text
 	bytes int
+}
+
+// query is a Query as it is remembered: its text is shared.
+type query struct {
+	text     *text
+	span     time.Duration
+	at       time.Time
+	duration time.Duration
+	memory   int64
 }
 
 // text is a query's text and how many of the remembered queries have it.
@@ -75,7 +84,8 @@ func NewRecorder(n int) *Recorder {
 	return &Recorder{max: n, texts: map[string]*text{}}
 }
 
-// Add remembers q, and forgets the oldest ones that there is no place for.
+// Add remembers q, and forgets the oldest ones that there is no place for. Of a text
+// that is known it allocates nothing.
 func (r *Recorder) Add(q Query) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,24 +99,28 @@ func (r *Recorder) Add(q Query) {
 		r.bytes += len(t.text)
 	}
 	t.uses++
-	q.Text = t.text
-	if r.next+r.count < len(r.ring) || len(r.ring) == r.max {
-		r.ring[(r.next+r.count)%len(r.ring)] = q
-	} else {
-		r.ring = append(r.ring, q)
+	one := query{text: t, span: q.Range, at: q.At, duration: q.Duration, memory: q.Memory}
+	switch at := r.next + r.count; {
+	case at < len(r.ring):
+		r.ring[at] = one
+	case len(r.ring) == r.max:
+		r.ring[at-r.max] = one
+	default:
+		r.ring = append(r.ring, one)
 	}
 	r.count++
 }
 
 func (r *Recorder) forgetOldest() {
 	q := &r.ring[r.next]
-	t := r.texts[q.Text]
-	if t.uses--; t.uses == 0 {
-		delete(r.texts, t.text)
-		r.bytes -= len(t.text)
+	if q.text.uses--; q.text.uses == 0 {
+		delete(r.texts, q.text.text)
+		r.bytes -= len(q.text.text)
 	}
-	*q = Query{}
-	r.next = (r.next + 1) % len(r.ring)
+	*q = query{}
+	if r.next++; r.next == len(r.ring) {
+		r.next = 0
+	}
 	r.count--
 }
 
@@ -130,7 +144,7 @@ func (r *Recorder) Top(n int, since time.Time) Ranks {
 // rows adds queries up by text and range.
 func (r *Recorder) rows(since time.Time) []Row {
 	type key struct {
-		text string
+		text *text
 		span time.Duration
 	}
 	r.mu.Lock()
@@ -139,19 +153,19 @@ func (r *Recorder) rows(since time.Time) []Row {
 	var rows []Row
 	for i := range r.count {
 		q := &r.ring[(r.next+i)%len(r.ring)]
-		if q.At.Before(since) {
+		if q.at.Before(since) {
 			continue
 		}
-		k := key{q.Text, q.Range}
+		k := key{q.text, q.span}
 		j, ok := at[k]
 		if !ok {
 			j = len(rows)
 			at[k] = j
-			rows = append(rows, Row{Text: q.Text, Range: q.Range})
+			rows = append(rows, Row{Text: q.text.text, Range: q.span})
 		}
 		rows[j].Count++
-		rows[j].Duration += q.Duration
-		rows[j].Memory += q.Memory
+		rows[j].Duration += q.duration
+		rows[j].Memory += q.memory
 	}
 	return rows
 }

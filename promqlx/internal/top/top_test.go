@@ -79,3 +79,22 @@ func TestTextsAreBounded(t *testing.T) {
 	require.Contains(t, r.texts, long(99))
 	require.NotContains(t, r.texts, long(1))
 }
+
+func TestKnownTextsAllocateNothing(t *testing.T) {
+	r := NewRecorder(100)
+	for i := range 200 {
+		r.Add(Query{Text: fmt.Sprint(i % 7)})
+	}
+	q := Query{Text: "3", At: time.Unix(1, 0)}
+	require.Zero(t, testing.AllocsPerRun(1000, func() { r.Add(q) }))
+}
+
+func BenchmarkAdd(b *testing.B) {
+	r := NewRecorder(0)
+	texts := []string{"up", "sum by (job) (rate(http_requests_total[5m]))", "histogram_quantile(0.9, x)"}
+	i := 0
+	for b.Loop() {
+		r.Add(Query{Text: texts[i%len(texts)], Range: time.Hour, At: time.Unix(int64(i), 0), Duration: time.Millisecond, Memory: 1000})
+		i++
+	}
+}
