@@ -114,8 +114,32 @@ func (s *Segment) Days() []int64 {
 }
 
 // Active returns the series that were active on any of the days from first to
-// last.
+// last. The set is remembered among the results of selections, as far as there is
+// room: a query asks for the same days again and again.
 func (s *Segment) Active(first, last int64) (set *bitmap.Set, err error) {
+	if n := len(s.days); n > 0 && first <= s.days[0].day && last >= s.days[n-1].day {
+		return s.every, nil // who has samples has them on one of the days
+	}
+	if s.caches.Results == nil {
+		return s.activeOn(first, last)
+	}
+	var buf [32]byte
+	key := append(sourceKey(buf[:0], s.resultsID), activeKey)
+	key = binary.AppendVarint(binary.AppendVarint(key, first), last)
+	if old, ok := s.caches.Results.get(key).(result); ok {
+		return old.set, nil
+	}
+	if set, err = s.activeOn(first, last); err == nil {
+		s.caches.Results.put(key, result{set, s.n}, set.Size())
+	}
+	return set, err
+}
+
+// activeKey tells sets of days from selections, whose keys go on with the type of
+// a matcher.
+const activeKey = 0xff
+
+func (s *Segment) activeOn(first, last int64) (set *bitmap.Set, err error) {
 	defer s.caught(debug.SetPanicOnFault(true), &err)
 	for _, d := range s.days {
 		if d.day >= first && d.day <= last {
