@@ -9,8 +9,8 @@ import (
 
 // deadline is the context of a query: its caller's, until a time or its end. It is
 // what context.WithDeadline returns, but there is a timer, a channel and a place among
-// the caller's children only if somebody waits for it, which a query that nothing
-// holds up does not.
+// the caller's children only if somebody waits for it, or asks often, which a query
+// that is small and that nothing holds up does not.
 type deadline struct {
 	context.Context // the caller's
 	until           time.Time
@@ -18,7 +18,13 @@ type deadline struct {
 	made atomic.Pointer[within] // as soon as somebody waits
 	mu   sync.Mutex             // held while it is made or ended
 	over atomic.Bool
+
+	asked atomic.Int32 // how often, while none is made
 }
+
+// oftenAsked is how often Err reads the clock, which is slower than to look at a
+// context that has a timer, but faster than to make one.
+const oftenAsked = 16
 
 // within is a context of the standard library, and its end.
 type within struct {
@@ -75,6 +81,9 @@ func (d *deadline) Done() <-chan struct{} { return d.whole().Done() }
 func (d *deadline) Err() error {
 	if w := d.made.Load(); w != nil {
 		return w.Err()
+	}
+	if d.asked.Add(1) > oftenAsked {
+		return d.whole().Err()
 	}
 	if err := d.Context.Err(); err != nil {
 		return err

@@ -50,6 +50,7 @@ func TestDeadline(t *testing.T) {
 					}
 					require.Equal(t, want, ctx.Err())
 					d.end()
+					require.Error(t, ctx.Err())
 				})
 			})
 		}
@@ -58,10 +59,43 @@ func TestDeadline(t *testing.T) {
 		f("the caller left", context.Canceled, func(cancel, _ func()) { cancel() })
 		f("its end", context.Canceled, func(_, end func()) { end() })
 	}
+	t.Run("often asked", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := new(deadline)
+			ctx := d.within(t.Context(), time.Now().Add(time.Minute))
+			defer d.end()
+			for range 3 * oftenAsked {
+				require.NoError(t, ctx.Err())
+			}
+			require.NotNil(t, d.made.Load())
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			require.Equal(t, context.DeadlineExceeded, ctx.Err())
+		})
+	})
 	sooner, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	d := new(deadline)
 	require.Equal(t, sooner, d.within(sooner, time.Now().Add(time.Minute)))
 	d.end()
 	require.NoError(t, sooner.Err())
+}
+
+func BenchmarkDeadlineErr(b *testing.B) {
+	f := func(name string, times int) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				d := new(deadline)
+				ctx := d.within(b.Context(), time.Now().Add(time.Minute))
+				for range times {
+					if ctx.Err() != nil {
+						b.Fatal()
+					}
+				}
+				d.end()
+			}
+		})
+	}
+	f("5 times", 5)
+	f("1000 times", 1000)
 }

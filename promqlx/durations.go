@@ -57,7 +57,7 @@ type partDurations struct {
 // observe adds a query that ended at a time; ran tells that it came as far as
 // evaluation.
 func (d *durations) observe(at time.Time, queue, prepare, eval time.Duration, ran bool) {
-	number := int64(at.Sub(d.created) / windowLength)
+	number := d.number(at)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.parts[partQueue].add(number, queue)
@@ -66,6 +66,9 @@ func (d *durations) observe(at time.Time, queue, prepare, eval time.Duration, ra
 		d.parts[partEval].add(number, eval)
 	}
 }
+
+// number is that of the window of a time.
+func (d *durations) number(at time.Time) int64 { return max(0, int64(at.Sub(d.created)/windowLength)) }
 
 func (p *partDurations) add(number int64, took time.Duration) {
 	took = max(0, took)
@@ -100,7 +103,7 @@ func (d *durations) Collect(ch chan<- prometheus.Metric) {
 }
 
 func (d *durations) metrics(now time.Time) (out []prometheus.Metric) {
-	number := int64(now.Sub(d.created) / windowLength)
+	number := d.number(now)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i, name := range timedParts {
