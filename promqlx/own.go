@@ -199,6 +199,9 @@ func (e *evaluation) recovered(res **Result) {
 	}
 	stack := make([]byte, 64<<10)
 	stack = stack[:runtime.Stack(stack, false)]
+	if p, ok := v.(*exec.Panic); ok {
+		stack = p.Stack
+	}
 	e.own.logger.Error("runtime panic during query evaluation", "expr", e.req.Text, "err", v, "stacktrace", string(stack))
 	*res = &Result{Err: fmt.Errorf("unexpected error: %v", v)}
 }

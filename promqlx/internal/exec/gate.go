@@ -71,9 +71,10 @@ func (p *pass) leave() {
 }
 
 // yield lets others go first if the turn is over. After an error, when there is
-// no place, evaluation is to end.
+// no place, evaluation is to end. Who has none, because others work for it, takes
+// none: it would wait for those, and they for it.
 func (p *pass) yield(ctx context.Context) error {
-	if p.gate == nil || time.Since(p.since) < turn {
+	if p.gate == nil || p.since.IsZero() || time.Since(p.since) < turn {
 		return nil
 	}
 	p.leave()

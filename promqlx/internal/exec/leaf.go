@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
@@ -39,6 +40,7 @@ func (l *leaf) open(ctx context.Context) error {
 	}
 	t.Donef("%d series", s.len())
 	l.series = s
+	l.q.open = append(l.q.open, s)
 	l.scope.stats.IncrementSeries(int64(s.len()))
 	if l.scope.kept > 0 {
 		l.q.rows = s.len()
@@ -86,6 +88,7 @@ func (l *leaf) close(err error) error {
 	if err == nil {
 		l.q.annos.Merge(l.series.warnings())
 	}
+	l.q.open = slices.DeleteFunc(l.q.open, func(s series) bool { return s == l.series })
 	if closeErr := l.series.close(); err == nil {
 		err = closeErr
 	}

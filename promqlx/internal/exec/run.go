@@ -85,7 +85,17 @@ func (q *query) gated(ctx context.Context, n plan.Node) (v parser.Value, err err
 		return nil, err
 	}
 	defer q.pass.leave()
+	defer q.closeAll()
 	return q.answer(ctx, n)
+}
+
+// closeAll closes what a panic left open. Until a series is closed, its files stay
+// on disk.
+func (q *query) closeAll() {
+	for _, s := range q.open {
+		_ = s.close() // the panic is what went wrong
+	}
+	q.open = nil
 }
 
 // pause is called now and then: it ends the query when it is to end, and lets
@@ -104,6 +114,7 @@ type query struct {
 	store  store
 	annos  annotations.Annotations
 	shared map[int]*table
+	open   []series // that are not closed yet
 
 	freed    Answer // what the answer takes
 	expected bool   // Meter.Expect was called

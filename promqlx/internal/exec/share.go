@@ -2,6 +2,8 @@ package exec
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -49,17 +51,22 @@ func (l *leaf) share(ctx context.Context, first int, work func(*row.Env, scope, 
 	}
 	within, cancel := context.WithCancel(ctx)
 	s := &sharing{leaf: l, first: first, size: size, ring: ring, n: n, ended: within.Done()}
+	end := func() {
+		cancel()
+		s.workers.Wait()
+	}
+	defer end() // after a panic too: what they read is closed then
 	l.q.pass.leave()
 	for k := range workers {
 		if err := s.start(within, work, k == 0); err != nil {
-			cancel()
-			s.workers.Wait()
 			return err
 		}
 	}
 	err := s.consume(emit)
-	cancel()
-	s.workers.Wait()
+	end()
+	if p := s.panicked.Load(); p != nil {
+		panic(p)
+	}
 	s.settle()
 	if err == nil && s.consumed < n {
 		err = alive(ctx)
@@ -79,6 +86,7 @@ type sharing struct {
 	next        atomic.Int64
 	consumed    int
 	ended       <-chan struct{}
+	panicked    atomic.Pointer[Panic]
 
 	workers sync.WaitGroup
 	envs    []*row.Env
@@ -98,36 +106,62 @@ func (s *sharing) start(ctx context.Context, work func(*row.Env, scope, *bench) 
 			return err
 		}
 	}
-	env := l.q.env(l.scope.Grid)
-	own := l.scope.fork()
-	s.envs, s.stats = append(s.envs, env), append(s.stats, own.stats)
-	b := l.q.Memory.getBench()
-	r := work(env, own, b)
-	s.readers = append(s.readers, r)
+	started := false
+	defer func() {
+		if !started { // on a panic
+			place.leave()
+		}
+	}()
+	env, own := l.q.env(l.scope.Grid), l.scope.fork()
+	r := work(env, own, l.q.Memory.getBench())
+	s.envs, s.stats, s.readers = append(s.envs, env), append(s.stats, own.stats), append(s.readers, r)
+	started = true
 	s.workers.Go(func() {
 		defer place.leave()
-		for {
-			k := int(s.next.Add(1) - 1)
-			if k >= s.n {
-				return
-			}
-			m := &s.ring[k%len(s.ring)]
-			select {
-			case <-m.free:
-			case <-s.ended:
-				return
-			}
-			if m.err = place.yield(ctx); m.err == nil {
-				m.err = s.fill(r, m, k)
-			}
-			m.full <- struct{}{}
-		}
+		s.work(ctx, place, r)
 	})
 	return nil
 }
 
-// fill makes the rows of morsel k.
-func (s *sharing) fill(r *reader, m *morsel, k int) error {
+// work fills one free morsel after the other.
+func (s *sharing) work(ctx context.Context, place *pass, r *reader) {
+	for {
+		k := int(s.next.Add(1) - 1)
+		if k >= s.n {
+			return
+		}
+		m := &s.ring[k%len(s.ring)]
+		select {
+		case <-m.free:
+		case <-s.ended:
+			return
+		}
+		if m.err = place.yield(ctx); m.err == nil {
+			m.err = s.fill(r, m, k)
+		}
+		m.full <- struct{}{}
+	}
+}
+
+// Panic is what Run panics with if one of its goroutines did.
+type Panic struct {
+	Value any
+	Stack []byte // of that goroutine
+}
+
+// Error implements error.
+func (p *Panic) Error() string { return fmt.Sprint(p.Value) }
+
+// fill makes the rows of morsel k. A panic is an error, until the goroutine of the
+// query meets it: here it would end the process.
+func (s *sharing) fill(r *reader, m *morsel, k int) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p := &Panic{v, debug.Stack()}
+			s.panicked.CompareAndSwap(nil, p)
+			m.count, err = 0, p
+		}
+	}()
 	m.count = 0
 	from := s.first + k*s.size
 	for i := from; i < min(from+s.size, s.leaf.series.len()); i++ {
