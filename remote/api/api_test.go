@@ -534,3 +534,18 @@ func TestTimes(t *testing.T) {
 	require.Less(t, int64(math.MinInt64), minTime().UnixMilli())
 	require.Equal(t, labels.EmptyLabels(), Options{}.ExternalLabels)
 }
+
+// Times that are further apart than a time.Duration is long have too many points too.
+func TestPointsOfAllTime(t *testing.T) {
+	h := serve(newAPI(t))
+	f := func(start, end, step string, want int) {
+		t.Helper()
+		w := do(h, "GET", "/api/v1/query_range?query=1&start="+start+"&end="+end+"&step="+step)
+		require.Equal(t, want, w.Code, w.Body.String())
+	}
+	f("0", "9007199254740991", "838800", http.StatusBadRequest)
+	f("-9007199254740991", "9007199254740991", "31536000", http.StatusBadRequest)
+	f("0", "9223372036", "838488", http.StatusOK)
+	f("0", "31536000000", "3153600", http.StatusOK)
+	f("0", "31536000000", "2866000", http.StatusBadRequest)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -72,7 +73,7 @@ func (a *API) queryRange(r *http.Request) result {
 	if step <= 0 {
 		return invalidParam(errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"), "step")
 	}
-	if end.Sub(start)/step > maxPoints {
+	if tooFine(start, end, step) {
 		return badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
 	}
 	p, apiErr := parseQueryParams(r, limit)
@@ -82,6 +83,15 @@ func (a *API) queryRange(r *http.Request) result {
 	return a.run(r, p, func(ctx context.Context) (promqlx.Query, error) {
 		return a.opts.Engine.Range(ctx, a.opts.Storage, r.Form.Get("query"), p.opts, start, end, step)
 	})
+}
+
+// tooFine tells whether there are more than maxPoints steps. Times can be further
+// apart than a time.Duration can be long.
+func tooFine(start, end time.Time, step time.Duration) bool {
+	if d := end.Sub(start); d < math.MaxInt64 {
+		return d/step > maxPoints
+	}
+	return float64(end.Unix()-start.Unix())/step.Seconds() > maxPoints
 }
 
 // run prepares and evaluates, or explains, a query within its timeout.

@@ -182,9 +182,12 @@ func (w *windows) values(out *row.Row) error {
 // overRows slides over the rows of a subquery.
 func (w *windows) overRows(ctx context.Context, emit func(*row.Row) error) error {
 	sub := w.n.Subquery
-	g, count := w.scope.below(subGrid(sub, w.scope.Grid), stats.SubqueryConsumer{
+	g, count, err := w.q.below(w.scope, subGrid(sub, w.scope.Grid), stats.SubqueryConsumer{
 		Offset: sub.Offset, Range: sub.Range, AtTimestamp: sub.At,
 	})
+	if err != nil {
+		return err
+	}
 	defer count()
 	b := w.q.Memory.getBench()
 	defer w.q.Memory.putBench(b)

@@ -67,8 +67,7 @@ type Params struct {
 // with an error too, where Prometheus' engine does so.
 func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, *Answer, annotations.Annotations, error) {
 	q := &query{Params: p, store: storeOf(p.Queryable), freed: Answer{memory: p.Memory}, pass: pass{gate: p.Gate}}
-	p.Stats.InitStepTracking(p.Grid.Start, p.Grid.End(), p.Grid.Step)
-	v, err := q.gated(ctx, n)
+	v, err := q.bounded(ctx, n)
 	if err == nil {
 		return v, &q.freed, q.annos, nil
 	}
@@ -78,6 +77,22 @@ func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, *Answer, ann
 		return nil, &q.freed, q.annos.Merge(warned.warnings), err
 	}
 	return nil, &q.freed, nil, err
+}
+
+// fewSteps is how many steps need not be counted: as many as an API allows.
+const fewSteps = 1 << 14
+
+// bounded counts what any evaluation on a grid of many steps takes.
+func (q *query) bounded(ctx context.Context, n plan.Node) (parser.Value, error) {
+	if q.Grid.N > fewSteps {
+		bytes := stepsBytes(q.Grid.N, stepBytes)
+		if err := q.Meter.Grow(bytes); err != nil {
+			return nil, err
+		}
+		defer q.Meter.Shrink(bytes)
+	}
+	q.Stats.InitStepTracking(q.Grid.Start, q.Grid.End(), q.Grid.Step)
+	return q.gated(ctx, n)
 }
 
 func (q *query) gated(ctx context.Context, n plan.Node) (v parser.Value, err error) {

@@ -36,6 +36,7 @@ func (q *query) node(ctx context.Context, n plan.Node, g scope, emit func(*row.R
 		if err != nil {
 			return err
 		}
+		defer q.letGo(vals)
 		return emit(scalarRow(vals))
 	}
 	switch x := n.(type) {
@@ -67,8 +68,18 @@ func scalarRow(vals []float64) *row.Row {
 	return r
 }
 
-// scalar evaluates a scalar by step.
+// letGo tells of scalars that are not needed any more.
+func (q *query) letGo(scalars ...[]float64) {
+	for _, s := range scalars {
+		q.Meter.Shrink(8 * int64(len(s)))
+	}
+}
+
+// scalar evaluates a scalar by step. What it takes is counted until it is let go.
 func (q *query) scalar(ctx context.Context, n plan.Node, g scope) ([]float64, error) {
+	if err := q.Meter.Grow(8 * int64(g.N)); err != nil {
+		return nil, err
+	}
 	out := make([]float64, g.N)
 	g.keys = nil
 	switch x := n.(type) {
@@ -82,7 +93,9 @@ func (q *query) scalar(ctx context.Context, n plan.Node, g scope) ([]float64, er
 		}
 		count()
 		fill(out, vals[0])
+		q.letGo(vals)
 	case *plan.Shared:
+		q.letGo(out)
 		return q.scalar(ctx, x.Child, g)
 	case *plan.Minus:
 		vals, err := q.scalar(ctx, x.Child, g)
@@ -92,6 +105,7 @@ func (q *query) scalar(ctx context.Context, n plan.Node, g scope) ([]float64, er
 		for i, v := range vals {
 			out[i] = -v
 		}
+		q.letGo(vals)
 	case *plan.Binary:
 		l, err := q.scalar(ctx, x.Left, g)
 		if err != nil {
@@ -102,6 +116,7 @@ func (q *query) scalar(ctx context.Context, n plan.Node, g scope) ([]float64, er
 			return nil, err
 		}
 		binop.Scalars(x.Op, l, r, out)
+		q.letGo(l, r)
 	case *plan.Call:
 		c, err := q.prepare(ctx, x, g)
 		if err != nil {
@@ -129,6 +144,8 @@ type prepared struct {
 	args [][]*row.Row // rows by argument
 	kept []*table     // that hold them
 	add  func()       // adds the annotations of scalars behind the vector
+
+	letGo func(scalars ...[]float64)
 }
 
 // free lets the rows of the arguments go.
@@ -136,6 +153,7 @@ func (c *prepared) free() {
 	for _, t := range c.kept {
 		t.free()
 	}
+	c.letGo(c.in.Args...)
 }
 
 // prepare evaluates the arguments of a call; vectors are kept as rows, but for
@@ -148,7 +166,7 @@ func (q *query) prepare(ctx context.Context, n *plan.Call, g scope) (*prepared, 
 	if len(n.Args) == 0 {
 		f.Each = nil // as of a date function: of the steps' own times
 	}
-	c := &prepared{Func: f, args: make([][]*row.Row, len(n.Args)), in: &funcs.Input{
+	c := &prepared{Func: f, letGo: q.letGo, args: make([][]*row.Row, len(n.Args)), in: &funcs.Input{
 		Args: make([][]float64, len(n.Args)), Texts: make([]string, len(n.Args)), Absent: n.Absent,
 		Pos: n.Position(), ArgPos: positions(n.ArgPos), Env: q.env(g.Grid),
 	}}
@@ -217,7 +235,7 @@ func (q *query) call(ctx context.Context, n *plan.Call, g scope, emit func(*row.
 			})
 		})
 	case c.Scalar != nil:
-		out := make([]float64, g.N)
+		out := make([]float64, g.N) // counted as those of its arguments
 		c.Scalar(c.in, c.args, out)
 		return emit(scalarRow(out))
 	}
@@ -366,6 +384,7 @@ func (q *query) binary(ctx context.Context, n *plan.Binary, g scope, emit func(*
 	if !left {
 		add()
 	}
+	q.letGo(vals)
 	defer q.note(op.Env)
 	return op.Finish()
 }

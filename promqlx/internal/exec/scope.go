@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"math"
+
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/util/stats"
 
@@ -35,6 +37,32 @@ func (s scope) once() (scope, func()) {
 		}
 		s.stats.IncrementSamplesReadAtStep(0, child.stats.SamplesRead)
 	}
+}
+
+// stepBytes is what a step of a subquery takes beside rows that are kept: counts of
+// samples, a row, and its samples.
+const stepBytes = 40
+
+// below is scope.below, and counts the memory that any evaluation on the grid takes:
+// there is no bound to the steps of a subquery.
+func (q *query) below(s scope, g row.Grid, use stats.SubqueryConsumer) (scope, func(), error) {
+	bytes := stepsBytes(g.N, stepBytes)
+	if err := q.Meter.Grow(bytes); err != nil {
+		return scope{}, nil, err
+	}
+	child, count := s.below(g, use)
+	return child, func() {
+		count()
+		q.Meter.Shrink(bytes)
+	}, nil
+}
+
+// stepsBytes is the memory of n steps, which may be more than can be said.
+func stepsBytes(n int, each int64) int64 {
+	if int64(n) > math.MaxInt64/each {
+		return math.MaxInt64
+	}
+	return int64(n) * each
 }
 
 // below returns the scope of a subquery on a grid of its own, and what counts

@@ -29,7 +29,10 @@ func subGrid(n *plan.Subquery, g row.Grid) row.Grid {
 
 // subqueryAnswer evaluates a subquery that is the answer itself.
 func (q *query) subqueryAnswer(ctx context.Context, n *plan.Subquery) (promql.Matrix, error) {
-	g, count := q.whole().below(subGrid(n, q.Grid), stats.SubqueryConsumer{})
+	g, count, err := q.below(q.whole(), subGrid(n, q.Grid), stats.SubqueryConsumer{})
+	if err != nil {
+		return nil, err
+	}
 	defer count()
 	return q.series(ctx, n.Child, g)
 }

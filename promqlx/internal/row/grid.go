@@ -1,5 +1,7 @@
 package row
 
+import "math"
+
 // Grid is the steps of an evaluation: N times, Step milliseconds apart. An
 // instant query has one step.
 type Grid struct {
@@ -11,12 +13,14 @@ type Grid struct {
 	Ranged bool
 }
 
-// GridOf returns the grid of start, start+step, ... up to end, inclusive.
+// GridOf returns the grid of start, start+step, ... up to end, inclusive. There may
+// be more steps than there can be memory for.
 func GridOf(start, end, step int64) Grid {
 	if end < start { // as of a subquery without steps
 		return Grid{Start: start, Step: step}
 	}
-	return Grid{Start: start, Step: step, N: int((end-start)/step) + 1, Ranged: end > start}
+	steps := (uint64(end) - uint64(start)) / uint64(step) // the difference may be more than an int64
+	return Grid{Start: start, Step: step, N: int(min(steps, math.MaxInt-1)) + 1, Ranged: end > start}
 }
 
 // T returns the time of step i.
