@@ -2,12 +2,16 @@ package promqlx
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/tsdb"
 )
 
 // A query that would need more than its memory fails at once: for steps without
@@ -74,4 +78,32 @@ func TestScalarsAreGivenBack(t *testing.T) {
 	} {
 		f(text)
 	}
+}
+
+// Labels that functions make are counted: a text of some thousand bytes makes them
+// as long, for each series.
+func TestMadeLabelsAreCounted(t *testing.T) {
+	db, err := tsdb.Open(t.TempDir(), tsdb.Options{Sync: tsdb.SyncOff()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	b := db.Batch()
+	for i := range 2000 {
+		s, err := b.Series(labels.FromStrings("__name__", "a", "id", fmt.Sprint("host-", i)))
+		require.NoError(t, err)
+		require.NoError(t, b.Add(s, 1000, 1))
+	}
+	require.NoError(t, b.Commit(t.Context()))
+	e := newEngine(t, Options{MaxMemory: 64 << 20, MaxQueryMemory: 16 << 20})
+	long := strings.Repeat("x", 20_000)
+	for _, text := range []string{
+		`label_join(a, "to", "` + long + `", "id", "id")`, `label_replace(a, "to", "${1}` + long + `", "id", "(.*)")`,
+		`count(label_replace(a, "to", "` + strings.Repeat("$1", 3000) + `", "id", "(.*)"))`,
+	} {
+		q, err := e.Instant(t.Context(), tsdb.NewStorage(db), text, QueryOptions{}, time.Unix(2, 0))
+		require.NoError(t, err)
+		var memory *MemoryError
+		require.ErrorAs(t, q.Exec(t.Context()).Err, &memory, text[:40])
+		q.Close()
+	}
+	require.Zero(t, e.memory.Reserved())
 }

@@ -37,7 +37,10 @@ func (j *Join) Run(left, right []*row.Row) ([]*row.Row, error) {
 		out = append(out, r)
 		return nil
 	}
-	for _, r := range many {
+	for i, r := range many {
+		if err := j.Env.Alive(i); err != nil {
+			return nil, err
+		}
 		if err := s.Add(r, emit); err != nil {
 			return nil, err
 		}

@@ -253,6 +253,9 @@ func (s *Stream) End(emit func(*row.Row) error) error {
 	s.decideDuplicates()
 	if s.fillMany != nil {
 		for k := range s.one {
+			if err := s.Env.Alive(k); err != nil {
+				return err
+			}
 			if err := s.unmatched(int32(k), emit); err != nil {
 				return err
 			}

@@ -42,7 +42,13 @@ func (q *query) aggregate(ctx context.Context, n *plan.Aggregate, g scope, emit 
 	if err := q.run(ctx, n.Child, below, f.fold); err != nil {
 		return err
 	}
+	emitted := 0
 	return f.acc.Finish(f.grouper.Labels(), func(r *row.Row) error {
+		if emitted++; emitted&63 == 0 {
+			if err := q.ended(); err != nil {
+				return err
+			}
+		}
 		if r.Empty() {
 			return nil
 		}

@@ -82,7 +82,7 @@ func (q *query) final(ctx context.Context, n plan.Node, g scope, emit func(*row.
 	if err != nil {
 		return warnedError{error: err} // the annotations are there by now
 	}
-	return emitAll(rows, emit)
+	return q.emitAll(rows, emit)
 }
 
 // matrix collects rows as series.

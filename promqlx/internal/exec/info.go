@@ -36,7 +36,7 @@ func (q *query) info(ctx context.Context, n *plan.Info, g scope, emit func(*row.
 	if err != nil {
 		return err
 	}
-	return emitAll(rows, emit)
+	return q.emitAll(rows, emit)
 }
 
 // infoRows reads info series; the values are the times of their samples.

@@ -66,7 +66,7 @@ type Params struct {
 // is valid until the Answer is freed, which is not nil. Annotations are returned
 // with an error too, where Prometheus' engine does so.
 func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, *Answer, annotations.Annotations, error) {
-	q := &query{Params: p, store: storeOf(p.Queryable), freed: Answer{memory: p.Memory}, pass: pass{gate: p.Gate}}
+	q := &query{Params: p, ended: func() error { return alive(ctx) }, store: storeOf(p.Queryable), freed: Answer{memory: p.Memory}, pass: pass{gate: p.Gate}}
 	v, err := q.bounded(ctx, n)
 	if err == nil {
 		return v, &q.freed, q.annos, nil
@@ -125,6 +125,7 @@ func (q *query) pause(ctx context.Context) error {
 // query is one run of a plan.
 type query struct {
 	Params
+	ended  func() error // tells what ended the query, nil as long as nothing did
 	pass   pass
 	store  store
 	annos  annotations.Annotations
@@ -146,7 +147,7 @@ func (q *query) env(g row.Grid) *row.Env {
 func (q *query) environment(g row.Grid) row.Env {
 	return row.Env{
 		Grid: g, Lookback: q.Lookback, DelayedNames: q.DelayedNames,
-		TypeAndUnit: q.TypeAndUnit, StartTimes: q.StartTimes,
+		TypeAndUnit: q.TypeAndUnit, StartTimes: q.StartTimes, Ended: q.ended, Grow: q.Meter.Grow,
 	}
 }
 

@@ -240,13 +240,16 @@ func (q *query) call(ctx context.Context, n *plan.Call, g scope, emit func(*row.
 		return emit(scalarRow(out))
 	}
 	rows, err := c.Whole(c.in, c.args)
+	if ended := q.ended(); ended != nil {
+		return ended
+	}
 	if err == nil && c.Join {
 		rows, err = funcs.Join(c.in.Env, rows)
 	}
 	if err != nil {
 		return err
 	}
-	return emitAll(rows, emit)
+	return q.emitAll(rows, emit)
 }
 
 // vectorOf returns the one argument of a call that is a vector.
@@ -274,7 +277,7 @@ func (q *query) merging(collide bool, g scope, emit func(*row.Row) error, run fu
 	if err != nil {
 		return err
 	}
-	return emitAll(rows, emit)
+	return q.emitAll(rows, emit)
 }
 
 // once evaluates at the first step and repeats the value.
@@ -405,5 +408,5 @@ func (q *query) join(ctx context.Context, n *plan.Binary, g scope, emit func(*ro
 	if err != nil {
 		return err
 	}
-	return emitAll(rows, emit)
+	return q.emitAll(rows, emit)
 }

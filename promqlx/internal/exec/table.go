@@ -101,8 +101,13 @@ func (t *table) free() {
 }
 
 // emitAll hands rows on that nobody else holds.
-func emitAll(rows []*row.Row, emit func(*row.Row) error) error {
-	for _, r := range rows {
+func (q *query) emitAll(rows []*row.Row, emit func(*row.Row) error) error {
+	for i, r := range rows {
+		if i&63 == 0 {
+			if err := q.ended(); err != nil {
+				return err
+			}
+		}
 		if r.Empty() {
 			continue
 		}

@@ -31,6 +31,7 @@ type Func struct {
 	// a scalar or a string). The rows are the function's own: it may change them
 	// and hand them on. It is called without rows too: there can be annotations
 	// all the same. At an instant the order of rows is the order of the answer.
+	// When Env.Alive says that the evaluation is to end it may return anything.
 	Whole func(in *Input, args [][]*row.Row) ([]*row.Row, error)
 	// Scalar computes a function that yields a scalar (or a vector of one series
 	// without labels: vector, and date functions without argument) into out, by

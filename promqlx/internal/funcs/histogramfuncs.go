@@ -110,7 +110,10 @@ type evaluator struct {
 // answer evaluates all histograms at all steps; one row of each histogram.
 func (hs *histograms) answer(e evaluator) []*row.Row {
 	out := make([]*row.Row, 0, len(hs.natives)+len(hs.classic))
-	for _, r := range hs.natives {
+	for k, r := range hs.natives {
+		if hs.env.Alive(k) != nil {
+			return nil
+		}
 		a := r
 		if r.Has.Any() { // its floats are a bucket of a classic histogram
 			a = hs.newRow(r.Labels)
@@ -125,7 +128,10 @@ func (hs *histograms) answer(e evaluator) []*row.Row {
 		loseHistograms(a)
 		out = append(out, a)
 	}
-	for _, c := range hs.classic {
+	for k, c := range hs.classic {
+		if hs.env.Alive(k) != nil {
+			return nil
+		}
 		// The first bucket's row is read at a step before it is written.
 		a := c.rows[0]
 		if a.Histograms() {
@@ -155,7 +161,10 @@ func histogramQuantiles(in *Input, args [][]*row.Row) ([]*row.Row, error) {
 	hs := split(in.Env, in.ArgPos[0], args[0])
 	names := quantileNames(qs, in.Env.Grid.N)
 	fans := make([]fan, 0, len(hs.natives)+len(hs.classic))
-	for _, r := range hs.natives {
+	for k, r := range hs.natives {
+		if hs.env.Alive(k) != nil {
+			return nil, nil
+		}
 		f := hs.newFan(r.Labels, label, len(qs))
 		about := hs.about(f.labels)
 		for i, h := range r.H {
@@ -168,7 +177,10 @@ func histogramQuantiles(in *Input, args [][]*row.Row) ([]*row.Row, error) {
 		}
 		fans = append(fans, f)
 	}
-	for _, c := range hs.classic {
+	for k, c := range hs.classic {
+		if hs.env.Alive(k) != nil {
+			return nil, nil
+		}
 		f := hs.newFan(c.labels, label, len(qs))
 		for i := c.steps.Next(0); i >= 0; i = c.steps.Next(i + 1) {
 			hs.quantilesAt(c, i, qs, func(k int, v float64) { f.set(k, i, names[k][i], v) })

@@ -43,7 +43,10 @@ func split(env *row.Env, pos posrange.PositionRange, rows []*row.Row) *histogram
 	hs := &histograms{env: env, pos: pos}
 	byLabels := map[string]*classic{}
 	var key []byte
-	for _, r := range rows {
+	for i, r := range rows {
+		if env.Alive(i) != nil {
+			break
+		}
 		if r.Histograms() {
 			hs.natives = append(hs.natives, r)
 		}

@@ -43,7 +43,10 @@ func labelReplace(in *Input, args [][]*row.Row) ([]*row.Row, error) {
 	var last, value string
 	var matched, known bool
 	var buf []byte
-	for _, r := range args[0] {
+	for i, r := range args[0] {
+		if err := in.Env.Alive(i); err != nil {
+			return nil, err
+		}
 		// Neighbours often have the same value.
 		if v := r.Labels.Get(src); !known || v != last {
 			last, known = v, true
@@ -53,21 +56,26 @@ func labelReplace(in *Input, args [][]*row.Row) ([]*row.Row, error) {
 				value = string(buf)
 			}
 		}
-		if matched {
-			setLabel(b, r, dst, value)
+		if !matched {
+			continue
+		}
+		if err := setLabel(in.Env, b, r, dst, value); err != nil {
+			return nil, err
 		}
 	}
 	return row.MergeSame(args[0])
 }
 
-// setLabel sets a label of r. A name that is set anew is not dropped.
-func setLabel(b *labels.Builder, r *row.Row, name, value string) {
+// setLabel sets a label of r. A name that is set anew is not dropped. The labels are
+// counted: they may be as long as the text of a query makes them.
+func setLabel(env *row.Env, b *labels.Builder, r *row.Row, name, value string) error {
 	b.Reset(r.Labels)
 	b.Set(name, value)
 	r.Labels = b.Labels()
 	if name == model.MetricNameLabel {
 		r.DropName = false
 	}
+	return env.Hold(r.Labels.ByteSize())
 }
 
 func checkJoin(in *Input) error {
@@ -89,11 +97,16 @@ func labelJoin(in *Input, args [][]*row.Row) ([]*row.Row, error) {
 	dst, sep := in.Texts[1], in.Texts[2]
 	values := make([]string, len(in.Texts)-3)
 	b := labels.NewBuilder(labels.EmptyLabels())
-	for _, r := range args[0] {
+	for k, r := range args[0] {
+		if err := in.Env.Alive(k); err != nil {
+			return nil, err
+		}
 		for i, src := range in.Texts[3:] {
 			values[i] = r.Labels.Get(src)
 		}
-		setLabel(b, r, dst, strings.Join(values, sep))
+		if err := setLabel(in.Env, b, r, dst, strings.Join(values, sep)); err != nil {
+			return nil, err
+		}
 	}
 	return row.MergeSame(args[0])
 }

@@ -80,7 +80,14 @@ func sortByLabels(in *Input, rows []*row.Row, sign int) []*row.Row {
 	if !sortable(in) {
 		return rows
 	}
+	ended, calls := false, 0
 	slices.SortFunc(rows, func(a, b *row.Row) int {
+		if calls++; ended {
+			return 0
+		}
+		if in.Env.Alive(calls) != nil {
+			ended = true
+		}
 		for _, name := range in.Texts[1:] {
 			va, vb := a.Labels.Get(name), b.Labels.Get(name)
 			if va == vb {

@@ -23,7 +23,10 @@ func (c *Call) Join(env *row.Env, base, infos []*row.Row) ([]*row.Row, error) {
 	if err := j.elect(base); err != nil {
 		return nil, err
 	}
-	for _, r := range base {
+	for i, r := range base {
+		if err := env.Alive(i); err != nil {
+			return nil, err
+		}
 		if err := j.row(r); err != nil {
 			return nil, err
 		}
@@ -193,7 +196,10 @@ func (j *joiner) add(lset labels.Labels, r *row.Row, from, to int) error {
 			continue
 		}
 		if out == nil {
-			out = j.rowOf(lset, r)
+			var err error
+			if out, err = j.rowOf(lset, r); err != nil {
+				return err
+			}
 		}
 		if out.At(i) {
 			return row.ErrSameLabels
@@ -203,16 +209,21 @@ func (j *joiner) add(lset labels.Labels, r *row.Row, from, to int) error {
 	return nil
 }
 
-func (j *joiner) rowOf(lset labels.Labels, r *row.Row) *row.Row {
+// rowOf returns the row of the answer with the labels lset. There may be one for
+// each step.
+func (j *joiner) rowOf(lset labels.Labels, r *row.Row) (*row.Row, error) {
 	h := lset.Hash()
 	for _, have := range j.out[h] {
 		if labels.Equal(have.Labels, lset) {
-			return have
+			return have, nil
 		}
+	}
+	if err := j.env.Hold(lset.ByteSize() + 9*uint64(len(r.F))); err != nil {
+		return nil, err
 	}
 	out := row.New(len(r.F))
 	out.Labels, out.DropName = lset, r.DropName
 	j.out[h] = append(j.out[h], out)
 	j.rows = append(j.rows, out)
-	return out
+	return out, nil
 }

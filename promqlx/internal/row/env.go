@@ -15,6 +15,30 @@ type Env struct {
 	TypeAndUnit  bool  // feature type-and-unit-labels
 	StartTimes   bool  // feature use-start-timestamps
 	Annos        annotations.Annotations
+
+	// Ended returns an error when the evaluation is to end; nil means that it never
+	// is. See Alive.
+	Ended func() error
+	// Grow is told of bytes that are kept until the query ends; nil counts nothing.
+	// See Hold.
+	Grow func(n int64) error
+}
+
+// Alive returns an error when the evaluation is to end. It is for loops over rows,
+// whose i-th turn it is: most calls cost next to nothing.
+func (e *Env) Alive(i int) error {
+	if i&63 != 0 || e.Ended == nil {
+		return nil
+	}
+	return e.Ended()
+}
+
+// Hold counts n more bytes, or returns the error that they are too many.
+func (e *Env) Hold(n uint64) error {
+	if e.Grow == nil {
+		return nil
+	}
+	return e.Grow(int64(n))
 }
 
 // Instant tells whether this is the evaluation of one time, not of a range: then
