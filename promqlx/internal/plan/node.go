@@ -171,6 +171,8 @@ type Binary struct {
 	Matching    *parser.VectorMatching // nil unless both sides are vectors
 	Bool        bool
 	Collide     bool // rows can come out with equal labels; see Rollup
+
+	known parser.ValueType // see settleTypes
 }
 
 // Minus is the unary minus.
@@ -178,6 +180,8 @@ type Minus struct {
 	Pos
 	Child   Node
 	Collide bool // rows can come out with equal labels; see Rollup
+
+	known parser.ValueType // see settleTypes
 }
 
 // Once evaluates a node at the first step and repeats its values at all others.
@@ -206,9 +210,29 @@ func (*Rollup) Type() parser.ValueType    { return parser.ValueTypeVector }
 func (*Subquery) Type() parser.ValueType  { return parser.ValueTypeMatrix }
 func (*Info) Type() parser.ValueType      { return parser.ValueTypeVector }
 func (*Aggregate) Type() parser.ValueType { return parser.ValueTypeVector }
-func (n *Minus) Type() parser.ValueType   { return n.Child.Type() }
 func (n *Once) Type() parser.ValueType    { return n.Child.Type() }
 func (n *Shared) Type() parser.ValueType  { return n.Child.Type() }
+
+// settleTypes notes the types of nodes that have those of their children: to ask all
+// of a deep tree takes quadratic time otherwise. No rewrite changes one.
+func settleTypes(n Node) {
+	for _, c := range n.Children() {
+		settleTypes(c)
+	}
+	switch n := n.(type) {
+	case *Binary:
+		n.known = n.Type()
+	case *Minus:
+		n.known = n.Type()
+	}
+}
+
+func (n *Minus) Type() parser.ValueType {
+	if n.known != "" {
+		return n.known
+	}
+	return n.Child.Type()
+}
 
 func (n *Call) Type() parser.ValueType {
 	switch n.Func {
@@ -219,6 +243,9 @@ func (n *Call) Type() parser.ValueType {
 }
 
 func (n *Binary) Type() parser.ValueType {
+	if n.known != "" {
+		return n.known
+	}
 	if n.Left.Type() == parser.ValueTypeScalar && n.Right.Type() == parser.ValueTypeScalar {
 		return parser.ValueTypeScalar
 	}

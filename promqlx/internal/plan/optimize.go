@@ -63,6 +63,7 @@ func rewrites() []rewrite {
 // Optimize makes all rewrites that c does not disable. The tree is changed. No
 // rewrite changes an answer, an annotation or an error.
 func Optimize(n Node, c Config) Node {
+	settleTypes(n)
 	for _, r := range rewrites() {
 		if !slices.Contains(c.Disable, r.name) {
 			n = r.make(n, c)
