@@ -39,6 +39,8 @@ type Accumulator interface {
 	Finish(groups []labels.Labels, emit func(*row.Row) error) error
 	// Bytes returns the memory held, for the query's budget. It costs little.
 	Bytes() int64
+	// Free gives memory back that is used again. Nothing may be called afterwards.
+	Free()
 }
 
 // Mergeable is an Accumulator whose groups may be computed in parts: each part
@@ -103,6 +105,9 @@ func newBase(spec Spec, env *row.Env) base {
 	}
 	return b
 }
+
+// Free is for those that have nothing to give back.
+func (b *base) Free() {}
 
 // full returns the steps that word w of a set can have.
 func (b *base) full(w int) uint64 {

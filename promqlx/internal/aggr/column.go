@@ -1,7 +1,9 @@
 package aggr
 
+import "github.com/varvedb/varve/promqlx/internal/row"
+
 // chunkLen is the length of a column's chunks, if a group is no longer.
-const chunkLen = 4096
+const chunkLen = row.SlabFloats
 
 // column holds width values for each of many groups, in chunks of several
 // groups: groups of a single step cost no allocation of their own.
@@ -10,6 +12,32 @@ type column[T any] struct {
 	shift  int // a chunk holds 1<<shift groups
 	chunks [][]T
 	held   int // values in all chunks
+	// lend and back are where chunks of chunkLen come from and go to, if that is not
+	// the garbage collector.
+	lend func() []T
+	back func([]T)
+}
+
+// newFloats returns a column of floats out of the slabs of an evaluation, which
+// free gives back.
+func newFloats(env *row.Env, width int) column[float64] {
+	c := newColumn[float64](width)
+	if env.Slabs != nil && width > chunkLen/64 && width <= chunkLen {
+		c.lend, c.back = env.Slabs.Slab, env.Slabs.GiveBack
+	}
+	return c
+}
+
+// free lets the values go.
+func (c *column[T]) free() {
+	if c.back != nil {
+		for _, chunk := range c.chunks {
+			if chunk != nil {
+				c.back(chunk)
+			}
+		}
+	}
+	c.chunks = nil
 }
 
 func newColumn[T any](width int) column[T] {
@@ -45,6 +73,12 @@ func (c *column[T]) peek(g int) []T {
 func (c *column[T]) grow(k, size int) {
 	for len(c.chunks) <= k {
 		c.chunks = append(c.chunks, nil)
+	}
+	if c.lend != nil {
+		c.chunks[k] = c.lend()
+		clear(c.chunks[k])
+		c.held += chunkLen
+		return
 	}
 	old := c.chunks[k]
 	whole := c.width << c.shift

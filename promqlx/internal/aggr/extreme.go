@@ -20,7 +20,7 @@ type extremes struct {
 }
 
 func newExtremes(b base) *extremes {
-	return &extremes{base: b, max: b.Op == parser.MAX, v: newColumn[float64](b.n), has: newColumn[uint64](b.words)}
+	return &extremes{base: b, max: b.Op == parser.MAX, v: newFloats(b.env, b.n), has: newColumn[uint64](b.words)}
 }
 
 func (a *extremes) Add(g int, r *row.Row) {
@@ -110,3 +110,8 @@ func (a *extremes) Finish(groups []labels.Labels, emit func(*row.Row) error) err
 }
 
 func (a *extremes) Bytes() int64 { return int64(8 * (a.v.held + a.has.held)) }
+
+// Free gives the columns back.
+func (a *extremes) Free() {
+	a.v.free()
+}

@@ -10,7 +10,7 @@ type kept struct {
 }
 
 func newKept(b *base) kept {
-	return kept{f: newColumn[float64](b.n), has: newColumn[uint64](b.words)}
+	return kept{f: newFloats(b.env, b.n), has: newColumn[uint64](b.words)}
 }
 
 // add keeps the values f at the steps of has and returns the row's number.

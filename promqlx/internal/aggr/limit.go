@@ -162,3 +162,8 @@ func (a *limits) Finish(_ []labels.Labels, emit func(*row.Row) error) error {
 func (a *limits) Bytes() int64 {
 	return a.rows.bytes() + a.heaps.bytes() + a.held + int64(4*a.count.held)
 }
+
+// Free gives the columns back.
+func (a *limits) Free() {
+	a.rows.f.free()
+}

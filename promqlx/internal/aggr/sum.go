@@ -32,7 +32,7 @@ type sums struct {
 
 func newSums(b base) *sums {
 	a := &sums{base: b, avg: b.Op == parser.AVG}
-	a.v, a.c = newColumn[float64](b.n), newColumn[float64](b.n)
+	a.v, a.c = newFloats(b.env, b.n), newFloats(b.env, b.n)
 	a.has = newColumn[uint64](b.words)
 	a.whole, a.count = newColumn[uint32](1), newColumn[uint32](b.n)
 	return a
@@ -225,4 +225,10 @@ func (a *sums) Bytes() int64 {
 	n := 8*(a.v.held+a.c.held+a.has.held) + 4*(a.whole.held+a.count.held)
 	n += 8 * a.words * len(a.inc)
 	return int64(n) + a.heldHists
+}
+
+// Free gives the columns back.
+func (a *sums) Free() {
+	a.v.free()
+	a.c.free()
 }

@@ -55,7 +55,7 @@ type tops struct {
 }
 
 func newTops(b base) *tops {
-	a := &tops{base: b, bottom: b.Op == parser.BOTTOMK, tops: newColumn[float64](b.n)}
+	a := &tops{base: b, bottom: b.Op == parser.BOTTOMK, tops: newFloats(b.env, b.n)}
 	a.heaps = newHeaps(b.n, a.bottom)
 	a.k, a.err = countsOf(b.Param)
 	for _, k := range a.k {
@@ -184,3 +184,8 @@ func (a *tops) Finish(_ []labels.Labels, emit func(*row.Row) error) error {
 }
 
 func (a *tops) Bytes() int64 { return a.heaps.bytes() + int64(8*a.tops.held+len(a.touched)) }
+
+// Free gives the columns back.
+func (a *tops) Free() {
+	a.tops.free()
+}

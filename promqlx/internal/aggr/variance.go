@@ -22,8 +22,8 @@ type variances struct {
 
 func newVariances(b base) *variances {
 	return &variances{
-		base: b, root: b.Op == parser.STDDEV, v: newColumn[float64](b.n),
-		mean: newColumn[float64](b.n), count: newColumn[float64](b.n),
+		base: b, root: b.Op == parser.STDDEV, v: newFloats(b.env, b.n),
+		mean: newFloats(b.env, b.n), count: newFloats(b.env, b.n),
 	}
 }
 
@@ -90,3 +90,10 @@ func (a *variances) Finish(groups []labels.Labels, emit func(*row.Row) error) er
 }
 
 func (a *variances) Bytes() int64 { return int64(8 * (a.v.held + a.mean.held + a.count.held)) }
+
+// Free gives the columns back.
+func (a *variances) Free() {
+	a.v.free()
+	a.mean.free()
+	a.count.free()
+}

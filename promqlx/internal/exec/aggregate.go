@@ -34,9 +34,13 @@ func (q *query) aggregate(ctx context.Context, n *plan.Aggregate, g scope, emit 
 	}
 	keys := keysOf(n)
 	env := q.env(g.Grid)
+	env.Slabs = q.Memory
 	defer q.note(env)
 	f := &folder{q: q, acc: aggr.New(spec, env), grouper: aggr.NewGrouper(spec, keys.labelsOf())}
-	defer func() { q.Meter.Shrink(f.held) }()
+	defer func() {
+		f.acc.Free()
+		q.Meter.Shrink(f.held)
+	}()
 	below := g
 	below.keys, below.kept = keys, 0
 	if err := q.run(ctx, n.Child, below, f.fold); err != nil {

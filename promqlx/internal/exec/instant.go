@@ -52,7 +52,7 @@ func (q *query) instant(ctx context.Context, n *plan.Instant, g scope, emit func
 		b.current = c
 		b.current.scope = g
 		b.samples.WithStale, b.samples.WithST = true, n.Time == "start_timestamp"
-		b.reader = reader{leaf: l, maker: &b.current, bench: b, last: g.N == 1 && !n.StatsOnly}
+		b.reader = reader{leaf: l, maker: &b.current, bench: b, last: g.N == 1 && c.off == off && !n.StatsOnly}
 		if n.StatsOnly {
 			b.reader.visits = &visits{scope: g, off: c.off, fixed: c.fixed, back: q.Lookback}
 		}

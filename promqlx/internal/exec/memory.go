@@ -13,7 +13,7 @@ import (
 // Slabs come in one size each.
 const (
 	slabFloats      = 1 << 15
-	smallSlabFloats = 1 << 12
+	smallSlabFloats = row.SlabFloats
 	slabPoints      = 1 << 14
 )
 
@@ -107,3 +107,9 @@ func (a *Answer) Free() {
 	}
 	a.points = nil
 }
+
+// Slab implements row.Slabs.
+func (m *Memory) Slab() []float64 { return m.getFloats(smallSlabFloats) }
+
+// GiveBack implements row.Slabs.
+func (m *Memory) GiveBack(slab []float64) { m.putFloats(slab) }

@@ -22,6 +22,19 @@ type Env struct {
 	// Grow is told of bytes that are kept until the query ends; nil counts nothing.
 	// See Hold.
 	Grow func(n int64) error
+	// Slabs is memory that is used again; nil if there is none.
+	Slabs Slabs
+}
+
+// SlabFloats is the length of a slab.
+const SlabFloats = 1 << 12
+
+// Slabs lends pieces of memory of SlabFloats numbers.
+type Slabs interface {
+	// Slab returns numbers of any value.
+	Slab() []float64
+	// GiveBack takes a slab back, which nobody looks at any more.
+	GiveBack(slab []float64)
 }
 
 // Alive returns an error when the evaluation is to end. It is for loops over rows,
