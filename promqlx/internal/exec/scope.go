@@ -48,6 +48,12 @@ const stepBytes = 40
 func (q *query) below(s scope, g row.Grid, use stats.SubqueryConsumer) (scope, func(), error) {
 	bytes := stepsBytes(g.N, stepBytes)
 	if err := q.Meter.Grow(bytes); err != nil {
+		// Of Prometheus' engine a row with a sample at each step is too many samples.
+		n := int64(min(g.N, 1<<50))
+		if many := q.Meter.Samples(n); many != nil {
+			err = many
+		}
+		_ = q.Meter.Samples(-n) // giving back cannot fail
 		return scope{}, nil, err
 	}
 	child, count := s.below(g, use)
