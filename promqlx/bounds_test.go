@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -108,5 +109,36 @@ func TestMadeLabelsAreCounted(t *testing.T) {
 		require.ErrorAs(t, q.Exec(t.Context()).Err, &memory, text[:40])
 		q.Close()
 	}
+	require.Zero(t, e.memory.Reserved())
+}
+
+// Histograms in answers and in rows that are kept are counted.
+func TestHistogramsAreCounted(t *testing.T) {
+	db, err := tsdb.Open(t.TempDir(), tsdb.Options{Sync: tsdb.SyncOff()})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	b := db.Batch()
+	for i := range 100 {
+		s, err := b.Series(labels.FromStrings("__name__", "h", "id", fmt.Sprint(i)))
+		require.NoError(t, err)
+		for k := range int64(60) {
+			h := &histogram.Histogram{Schema: 3, Count: 160, PositiveSpans: []histogram.Span{{Length: 160}}, PositiveBuckets: make([]int64, 160)}
+			h.PositiveBuckets[0] = 1
+			require.NoError(t, b.Histogram(s, 0, k*60_000, h))
+		}
+	}
+	require.NoError(t, b.Commit(t.Context()))
+	e := newEngine(t, Options{MaxMemory: 64 << 20, MaxQueryMemory: 4 << 20})
+	f := func(q Query, err error) {
+		t.Helper()
+		require.NoError(t, err)
+		defer q.Close()
+		var memory *MemoryError
+		require.ErrorAs(t, q.Exec(t.Context()).Err, &memory)
+	}
+	st := tsdb.NewStorage(db)
+	f(e.Instant(t.Context(), st, "h[1h]", QueryOptions{}, time.Unix(3600, 0)))
+	f(e.Range(t.Context(), st, "h", QueryOptions{}, time.Unix(0, 0), time.Unix(3600, 0), time.Minute))
+	f(e.Range(t.Context(), st, "count(h + on(id) h offset 1m)", QueryOptions{}, time.Unix(0, 0), time.Unix(3600, 0), time.Minute))
 	require.Zero(t, e.memory.Reserved())
 }

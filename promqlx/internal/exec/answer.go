@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/schema"
@@ -41,6 +42,9 @@ func (q *query) vector(ctx context.Context, n plan.Node, g scope) (promql.Vector
 		samples := int64(1)
 		if h := r.HAt(0); h != nil {
 			s.H, samples = h, histogramSamples(h)
+			if err := q.Meter.Grow(int64(h.Size())); err != nil {
+				return err
+			}
 		} else {
 			s.F = r.F[0]
 		}
@@ -113,6 +117,9 @@ func (m *matrix) add(r *row.Row) error {
 			samples += histogramSamples(h)
 		}
 	}
+	if err := m.q.Meter.Grow(histogramBytes(r.H)); err != nil {
+		return err
+	}
 	if k := len(m.out); k > 0 && m.sorted {
 		m.sorted = labels.Compare(m.out[k-1].Metric, s.Metric) < 0
 	}
@@ -124,6 +131,19 @@ func (m *matrix) add(r *row.Row) error {
 		return err
 	}
 	return m.q.Meter.Samples(samples)
+}
+
+// histogramBytes is the memory of the histograms of a row; one that is current at
+// several steps counts once.
+func histogramBytes(hs []*histogram.FloatHistogram) (bytes int64) {
+	var last *histogram.FloatHistogram
+	for _, h := range hs {
+		if h != nil && h != last {
+			bytes += int64(h.Size())
+		}
+		last = h
+	}
+	return bytes
 }
 
 // points appends the floats of r.

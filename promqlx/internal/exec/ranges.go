@@ -65,7 +65,7 @@ func (q *query) ownSamples(n *plan.Matrix, s *tsdb.Samples, mint, maxt int64) (o
 	if err := q.Meter.Samples(int64(len(s.T) + len(s.HT))); err != nil {
 		return out, err
 	}
-	if err := q.Meter.Grow(16 * int64(len(s.T)+len(s.HT))); err != nil {
+	if err := q.Meter.Grow(seriesBytes + 16*int64(len(s.T)+len(s.HT)) + histogramBytes(s.H)); err != nil {
 		return out, err
 	}
 	ts, fs := s.T, s.F

@@ -38,6 +38,12 @@ func (t *table) add(r *row.Row) error {
 		}
 	}
 	t.rows = append(t.rows, c)
+	if bytes := histogramBytes(r.H); bytes > 0 {
+		if err := t.q.Meter.Grow(bytes); err != nil {
+			return err
+		}
+		t.held += bytes
+	}
 	t.count += samples
 	return t.q.Meter.Samples(samples)
 }
