@@ -483,7 +483,7 @@ func TestSlowQueries(t *testing.T) {
 	require.Equal(t, `499 {"status":"error","errorType":"canceled","error":"query was canceled in expression evaluation"}`, <-left)
 	require.Equal(t, `503 {"status":"error","errorType":"timeout","error":"query timed out in expression evaluation"}`,
 		answerLine(do(h, "GET", "/api/v1/query?query=or1&time=1700000000&timeout=20ms")))
-	require.Equal(t, `422 {"status":"error","errorType":"execution","error":"query needs at least 2289 MiB of memory (limit: 512 MiB, --query.max-memory-per-query)"}`,
+	require.Equal(t, `422 {"status":"error","errorType":"execution","error":"query processing would load too many samples into memory in query execution"}`,
 		answerLine(do(h, "GET", "/api/v1/query?query=sum_over_time(vector(1)[60000000s:1s])&time=1700000000")), "PB-45")
 }
 
