@@ -138,17 +138,20 @@ func (a *tops) offer(gr *heapGroup, i int, r *row.Row, top []float64) {
 	if k < 1 {
 		return
 	}
+	if gr.room == 1 && gr.size[i] == 1 && k == 1 { // a heap of one, full
+		if t := gr.f[i]; a.beats(f, t) {
+			from := a.choose(r)
+			a.release(gr.from[i])
+			gr.f[i], gr.from[i], top[i] = f, from, f
+		}
+		return
+	}
 	var h stepHeap
 	if int64(gr.size[i]) < k {
 		h = a.push(gr, i, f, r, a.most)
 	} else {
 		h = a.at(gr, i)
-		t := h.f[0]
-		better := t < f
-		if a.bottom {
-			better = t > f
-		}
-		if !better && !(t != t && f == f) {
+		if !a.beats(f, h.f[0]) {
 			return
 		}
 		a.replaceTop(h, f, r)
@@ -156,6 +159,14 @@ func (a *tops) offer(gr *heapGroup, i int, r *row.Row, top []float64) {
 	if int64(len(h.f)) == k {
 		top[i] = h.f[0]
 	}
+}
+
+// beats tells whether f takes the place of t.
+func (a *tops) beats(f, t float64) bool {
+	if a.bottom {
+		return t > f || t != t && f == f
+	}
+	return t < f || t != t && f == f
 }
 
 // forget ends the row being added: if all its samples are out again there was

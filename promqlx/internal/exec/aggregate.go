@@ -47,6 +47,9 @@ func (q *query) aggregate(ctx context.Context, n *plan.Aggregate, g scope, emit 
 		return err
 	}
 	emitted := 0
+	if g.kept > 0 {
+		q.rows = len(f.grouper.Labels()) // or more, where rows are chosen
+	}
 	return f.acc.Finish(f.grouper.Labels(), func(r *row.Row) error {
 		if emitted++; emitted&63 == 0 {
 			if err := q.ended(); err != nil {

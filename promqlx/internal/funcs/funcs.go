@@ -1,6 +1,8 @@
 package funcs
 
 import (
+	"regexp"
+
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 
@@ -18,6 +20,8 @@ type Input struct {
 	Pos    posrange.PositionRange // of the call
 	ArgPos []posrange.PositionRange
 	Env    *row.Env
+
+	pattern *regexp.Regexp // that label_replace's Check compiled
 }
 
 // Func is one function. Exactly one of the forms is set; the date functions

@@ -15,8 +15,8 @@ import (
 // become equal are joined at once, at an instant with late removal of names
 // too. (evalLabelReplace and evalLabelJoin of Prometheus' promql/functions.go.)
 
-func checkReplace(in *Input) error {
-	_, err := replacePattern(in)
+func checkReplace(in *Input) (err error) {
+	in.pattern, err = replacePattern(in)
 	return err
 }
 
@@ -34,10 +34,12 @@ func replacePattern(in *Input) (*regexp.Regexp, error) {
 }
 
 func labelReplace(in *Input, args [][]*row.Row) ([]*row.Row, error) {
-	re, err := replacePattern(in)
-	if err != nil {
-		return nil, err
+	if in.pattern == nil {
+		if err := checkReplace(in); err != nil {
+			return nil, err
+		}
 	}
+	re := in.pattern
 	dst, replacement, src := in.Texts[1], in.Texts[2], in.Texts[3]
 	b := labels.NewBuilder(labels.EmptyLabels())
 	var last, value string
