@@ -158,7 +158,9 @@ func sortsBelow(q Question) bool {
 			sorts := false
 			switch n := n.(type) {
 			case *parser.AggregateExpr:
-				sorts = n.Op == parser.TOPK || n.Op == parser.BOTTOMK || n.Op == parser.LIMITK || n.Op == parser.LIMIT_RATIO
+				// Groups are numbered as their series come up, over all of a range.
+				sorts = n.Op == parser.TOPK || n.Op == parser.BOTTOMK || n.Op == parser.LIMITK || n.Op == parser.LIMIT_RATIO ||
+					n.Without || len(n.Grouping) > 0
 			case *parser.Call:
 				sorts = strings.HasPrefix(n.Func.Name, "sort")
 			}
