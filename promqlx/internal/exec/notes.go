@@ -1,13 +1,10 @@
 package exec
 
 import (
-	"strings"
-
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
-	"github.com/prometheus/prometheus/util/annotations"
 
+	"github.com/varvedb/varve/promqlx/internal/rollup"
 	"github.com/varvedb/varve/promqlx/internal/row"
 )
 
@@ -34,23 +31,15 @@ func (n *noted) add(lset labels.Labels) {
 	if name == "" {
 		return
 	}
-	if n.env.TypeAndUnit {
-		kind := lset.Get(model.MetricTypeLabel)
-		if kind != string(model.MetricTypeCounter) && kind != string(model.MetricTypeHistogram) {
-			n.env.Annos.Add(annotations.NewPossibleNonCounterLabelInfo(name, kind, n.pos))
-		}
-		return
-	}
-	if name == n.name {
-		return
-	}
-	n.name = name
-	for _, suffix := range []string{"_total", "_sum", "_count", "_bucket"} {
-		if strings.HasSuffix(name, suffix) {
+	if !n.env.TypeAndUnit {
+		if name == n.name {
 			return
 		}
+		n.name = name
 	}
-	n.env.Annos.Add(annotations.NewPossibleNonCounterInfo(name, n.pos))
+	if anno := rollup.NonCounter(n.env, "rate", lset, n.pos); anno != nil {
+		n.env.Annos.Add(anno)
+	}
 }
 
 // oneName tells whether all series that match have the same name.
