@@ -35,11 +35,16 @@ type Storage interface {
 // Prometheus' server sets it up by default.
 func Upstream(store Storage) http.Handler {
 	p := parser.NewParser(parser.Options{})
-	engine := promql.NewEngine(promql.EngineOpts{
+	return UpstreamWith(store, promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 50_000_000, Timeout: 2 * time.Minute, LookbackDelta: 5 * time.Minute,
 		NoStepSubqueryIntervalFn: func(int64) int64 { return time.Minute.Milliseconds() },
 		EnableAtModifier:         true, EnableNegativeOffset: true, Parser: p,
-	})
+	}), p)
+}
+
+// UpstreamWith returns Prometheus' API over a storage, with an engine and a
+// parser of the caller's.
+func UpstreamWith(store Storage, engine promql.QueryEngine, p parser.Parser) http.Handler {
 	nothing := none{}
 	api := v1.NewAPI(engine, store, nil, store,
 		func(context.Context) v1.ScrapePoolsRetriever { return nothing },

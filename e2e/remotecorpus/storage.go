@@ -115,7 +115,7 @@ func (s *Storage) connect(form prompb.ReadRequest_ResponseType) error {
 
 // AppenderV2 returns an appender that sends its samples at Commit.
 func (s *Storage) AppenderV2(ctx context.Context) storage.AppenderV2 {
-	return &appender{ctx: ctx, storage: s, symbols: writev2.NewSymbolTable(), index: map[string]int{}}
+	return NewAppender(ctx, s.url, s.external)
 }
 
 // Appender of the old interface is not there.
@@ -130,19 +130,26 @@ func (s *Storage) StartTime() (int64, error) { return 0, nil }
 func (s *Storage) Close() error { return s.close() }
 
 type appender struct {
-	ctx     context.Context
-	storage *Storage
-	symbols writev2.SymbolsTable
-	series  []writev2.TimeSeries
-	index   map[string]int
-	samples int
+	ctx      context.Context
+	url      string
+	external labels.Labels
+	symbols  writev2.SymbolsTable
+	series   []writev2.TimeSeries
+	index    map[string]int
+	samples  int
+}
+
+// NewAppender returns an appender that sends its samples at Commit to the
+// server at url by remote write 2.0, each series with the external labels.
+func NewAppender(ctx context.Context, url string, external labels.Labels) storage.AppenderV2 {
+	return &appender{ctx: ctx, url: url, external: external, symbols: writev2.NewSymbolTable(), index: map[string]int{}}
 }
 
 func (a *appender) Append(_ storage.SeriesRef, ls labels.Labels, st, t int64, v float64,
 	h *histogram.Histogram, fh *histogram.FloatHistogram, _ storage.AppendV2Options,
 ) (storage.SeriesRef, error) {
 	b := labels.NewBuilder(ls)
-	a.storage.external.Range(func(l labels.Label) { b.Set(l.Name, l.Value) })
+	a.external.Range(func(l labels.Label) { b.Set(l.Name, l.Value) })
 	ls = b.Labels()
 	key := ls.String()
 	i, ok := a.index[key]
@@ -172,7 +179,7 @@ func (a *appender) Commit() error {
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(a.ctx, http.MethodPost, a.storage.url+"/api/v1/write", bytes.NewReader(snappy.Encode(nil, raw)))
+	req, err := http.NewRequestWithContext(a.ctx, http.MethodPost, a.url+"/api/v1/write", bytes.NewReader(snappy.Encode(nil, raw)))
 	if err != nil {
 		return err
 	}
