@@ -261,6 +261,7 @@ func TestReadersTellOfDamage(t *testing.T) {
 	}
 	require.Len(t, told, 1)
 	require.ErrorContains(t, told[0], "data")
+	require.NoError(t, db.Close())
 }
 
 // A damaged page makes the queries that need it fail with its place, and
