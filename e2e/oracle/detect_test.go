@@ -286,6 +286,7 @@ func TestSortsBelow(t *testing.T) {
 	f("limitk(3, -(topk(100, x)))", true)
 	f("sum(sort(x))", true)
 	f("stdvar(limit_ratio without (job) (1, x))", true)
-	f("topk(3, sum by (job) (x))", false)
+	f("topk(3, sum by (job) (x))", true)
+	f("topk(3, sum(x))", false)
 	f("topk(3, x) + y", false)
 }
