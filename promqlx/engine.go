@@ -2,6 +2,7 @@ package promqlx
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -114,8 +115,15 @@ func (e *Engine) Instant(ctx context.Context, q Queryable, text string, opts Que
 	return e.prepare(ctx, &query{req: Request{Storage: q, Text: text, Start: t, End: t}}, opts)
 }
 
-// Range prepares a query for start, start+step, ... up to end. The step is positive.
+// MinStep is the finest step of a query over a range: times are milliseconds.
+const MinStep = time.Millisecond
+
+// Range prepares a query for start, start+step, ... up to end. The step is at least
+// MinStep.
 func (e *Engine) Range(ctx context.Context, q Queryable, text string, opts QueryOptions, start, end time.Time, step time.Duration) (Query, error) {
+	if step < MinStep {
+		return nil, fmt.Errorf("step must be at least %s, got %s", MinStep, step)
+	}
 	return e.prepare(ctx, &query{req: Request{Storage: q, Text: text, Start: start, End: end, Step: step}}, opts)
 }
 

@@ -114,6 +114,13 @@ func TestSubqueryStep(t *testing.T) {
 	f(10*time.Minute, 6)
 }
 
+func TestMinStep(t *testing.T) {
+	for _, step := range []time.Duration{-time.Second, 0, MinStep - 1} {
+		_, err := newEngine(t, Options{}).Range(t.Context(), newNoData(nil), "1", QueryOptions{}, time.Unix(0, 0), time.Unix(0, 0), step)
+		require.EqualError(t, err, "step must be at least 1ms, got "+step.String())
+	}
+}
+
 func TestMaxSamples(t *testing.T) {
 	_, _, err := execute(t, newEngine(t, Options{MaxSamples: 100}), newNoData(nil), "sum_over_time(vector(1)[1000s:1s])")
 	var want promql.ErrTooManySamples

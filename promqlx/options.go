@@ -86,8 +86,8 @@ func (o Options) Validate() error {
 			errs = append(errs, fmt.Errorf("%s must not be negative, got %d", d.name, d.v))
 		}
 	}
-	if o.SubqueryStep > 0 && o.SubqueryStep < time.Millisecond {
-		errs = append(errs, fmt.Errorf("subquery step must be at least 1ms, got %s", o.SubqueryStep))
+	if o.SubqueryStep > 0 && o.SubqueryStep < MinStep {
+		errs = append(errs, fmt.Errorf("subquery step must be at least %s, got %s", MinStep, o.SubqueryStep))
 	}
 	if d := o.withDefaults(); d.MaxMemory > 0 && d.MaxQueryMemory > d.MaxMemory {
 		errs = append(errs, fmt.Errorf("max memory of a query, %d bytes, must not exceed that of all queries, %d", d.MaxQueryMemory, d.MaxMemory))

@@ -549,3 +549,19 @@ func TestPointsOfAllTime(t *testing.T) {
 	f("0", "31536000000", "3153600", http.StatusOK)
 	f("0", "31536000000", "2866000", http.StatusBadRequest)
 }
+
+// A step below the unit of times is named, where Prometheus answers with a panic
+// that it caught.
+func TestFinestStep(t *testing.T) {
+	f := func(step, want string) {
+		t.Helper()
+		require.Equal(t, want, answerLine(do(serve(newAPI(t)), "GET", "/api/v1/query_range?query=1&start=0&end=0.001&step="+step)))
+	}
+	const tooFine = `400 {"status":"error","errorType":"bad_data","error":"invalid parameter \"step\": query resolution step widths below 1ms are not accepted, got `
+	f("0.0001", tooFine+`100µs"}`)
+	f("0.0009", tooFine+`900µs"}`)
+	f("1e-9", `400 {"status":"error","errorType":"bad_data","error":"exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"}`)
+	for _, step := range []string{"0.001", "1ms", "0.0015"} {
+		f(step, `200 {"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[[0,"1"],[0.001,"1"]]}]}}`)
+	}
+}

@@ -76,6 +76,9 @@ func (a *API) queryRange(r *http.Request) result {
 	if tooFine(start, end, step) {
 		return badData(errors.New("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"))
 	}
+	if step < promqlx.MinStep { // Prometheus divides by the milliseconds of it, and panics
+		return invalidParam(fmt.Errorf("query resolution step widths below %s are not accepted, got %s", promqlx.MinStep, step), "step")
+	}
 	p, apiErr := parseQueryParams(r, limit)
 	if apiErr != nil {
 		return result{err: apiErr}
