@@ -3,7 +3,7 @@
 // once) and the seam behind which an evaluator works.
 //
 // Life of a query: Engine.Instant or Engine.Range parses and plans the text and
-// reads no samples; Query.Exec waits for a free slot, then evaluates;
+// reads no samples, in a slot if the text is long; Query.Exec waits for a free slot, then evaluates;
 // Query.Close gives the result's memory back. A query runs at most once. While
 // it waits and runs it is among the ActiveQueries, afterwards among the
 // TopQueries.
@@ -17,9 +17,10 @@
 //
 // Invariants:
 //
-//	I1: at most Options.MaxConcurrent queries evaluate at any time.
-//	I2: a query that waits for a slot or for memory longer than its deadline fails
-//	    with promql.ErrQueryTimeout, one whose caller left with
+//	I1: at most Options.MaxConcurrent queries evaluate, or have a text that can
+//	    take long parsed and planned, at any time.
+//	I2: a query that waits for a slot or for memory, or is prepared, longer than its
+//	    deadline fails with promql.ErrQueryTimeout, one whose caller left with
 //	    promql.ErrQueryCanceled.
 //	I3: the text that Instant and Range accept is what ParseExpr accepts.
 //	I4: what queries count with their Meters never exceeds Options.MaxMemory, nor

@@ -70,7 +70,7 @@ type QueryOptions struct {
 // Engine parses and evaluates PromQL. It is safe for concurrent use.
 type Engine struct {
 	evaluator Evaluator
-	parser    parser.Parser
+	parser    boundedParser
 	parsed    memo[string, parser.Expr]
 	opts      Options
 	set       featureSet

@@ -23,12 +23,14 @@ const (
 
 // Options configure an Engine. The zero value works and means the defaults.
 type Options struct {
-	// Timeout ends a query that waits and runs longer; 0 means DefaultTimeout.
+	// Timeout ends a query that is prepared, waits and runs longer; 0 means
+	// DefaultTimeout. Preparation of a short text, of milliseconds, is not counted.
 	Timeout time.Duration
 	// MaxSamples bounds the samples one query holds in memory; 0 means DefaultMaxSamples.
 	MaxSamples int
-	// MaxConcurrent bounds the queries that evaluate at once; further ones wait
-	// until their deadline. 0 means DefaultMaxConcurrent.
+	// MaxConcurrent bounds the queries that evaluate, or of which a long text is
+	// parsed and planned, at once; further ones wait until their deadline. 0 means
+	// DefaultMaxConcurrent.
 	MaxConcurrent int
 	// MaxMemory bounds the bytes that all queries hold at a time, results that are
 	// not closed included; 0 means DefaultMaxMemory. A query that needs more than is
@@ -60,7 +62,7 @@ type Options struct {
 	// QueryEnded is told of each query that was executed, when its evaluation
 	// ended; nil is told nothing. It is called from many goroutines.
 	QueryEnded func(QueryInfo)
-	// Logger receives what the evaluator has to say, such as a recovered panic;
+	// Logger receives what there is to say, such as a recovered panic;
 	// nil discards it.
 	Logger *slog.Logger
 }
@@ -119,6 +121,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SubqueryStep == 0 {
 		o.SubqueryStep = DefaultSubqueryStep
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }

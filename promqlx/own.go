@@ -48,14 +48,10 @@ type planned struct {
 }
 
 func newOwn(opts Options, set featureSet) *own {
-	logger := opts.Logger
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
 	// One processor is left to those who write, if there are two.
 	workers := max(1, runtime.GOMAXPROCS(0)-1)
 	return &own{
-		step: opts.SubqueryStep, workers: workers, set: set, logger: logger,
+		step: opts.SubqueryStep, workers: workers, set: set, logger: opts.Logger,
 		memory: &exec.Memory{}, gate: exec.NewGate(workers), cache: newCache(opts), now: time.Now,
 		plans: memo[planKey, planned]{max: memoBytes},
 	}

@@ -2,8 +2,6 @@ package promqlx
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +20,7 @@ type query struct {
 	trace  *Trace
 	timed  bool // the timers in stats are asked for
 	took   phases
+	apart  time.Duration // what prepareApart took of the timeout
 
 	req      Request
 	meter    Meter
@@ -39,68 +38,10 @@ type query struct {
 // phases are how long the parts of a query took.
 type phases struct{ prepare, queue, eval time.Duration }
 
-// prepare parses and plans; q has storage, text and times.
-func (e *Engine) prepare(ctx context.Context, q *query, opts QueryOptions) (Query, error) {
-	r := &q.req
-	if err := e.parse(r, opts.Trace); err != nil {
-		return nil, err
-	}
-	r.Lookback = e.opts.LookbackDelta
-	if opts.LookbackDelta > 0 {
-		r.Lookback = opts.LookbackDelta
-	}
-	r.StartTimestamps = e.set[featStartTimestamps]
-	if opts.UseStartTimestamps != nil {
-		r.StartTimestamps = *opts.UseStartTimestamps
-	}
-	r.NoCache = opts.NoCache
-	e.memory.Join(&q.meter)
-	r.Meter, r.Stats = &q.meter, &q.stats
-	q.engine, q.client, q.trace, q.timed = e, opts.Client, opts.Trace, opts.Timings
-	q.stats.Samples = &q.samples
-	q.samples.EnablePerStepStats = opts.PerStepStats && e.set[featPerStepStats]
-	if q.timed {
-		q.stats.Timers = stats.NewQueryTimers()
-	}
-	r.Trace = opts.Trace.Start("plan")
-	q.start(stats.QueryPreparationTime)
-	began := time.Now()
-	run, err := e.evaluator.Prepare(ctx, r)
-	q.took.prepare = time.Since(began)
-	q.stop(stats.QueryPreparationTime)
-	r.Trace.Done()
-	if err != nil {
-		return nil, err
-	}
-	q.run = run
-	return q, nil
-}
-
-// parse parses the text, unless it was asked before, and refuses what cannot be evaluated at several times.
-func (e *Engine) parse(r *Request, t *Trace) (err error) {
-	if t.Enabled() {
-		t = t.Start("parse %d bytes", len(r.Text))
-		defer t.Done()
-	}
-	expr, ok := e.parsed.get(r.Text)
-	if !ok {
-		r.Text = strings.Clone(r.Text) // which may be a part of a request, and the expression has parts of it
-		if expr, err = e.parser.ParseExpr(r.Text); err != nil {
-			return err
-		}
-		e.parsed.put(r.Text, expr, memoCost(r.Text))
-	}
-	r.Expr = expr
-	if typ := r.Expr.Type(); r.Step != 0 && typ != parser.ValueTypeVector && typ != parser.ValueTypeScalar {
-		return fmt.Errorf("invalid expression type %q for range query, must be Scalar or instant Vector", parser.DocumentedType(typ))
-	}
-	return nil
-}
-
 // Exec runs the query when it is its turn.
 func (q *query) Exec(ctx context.Context) (res *Result) {
 	q.began = time.Now()
-	ctx = q.deadline.within(ctx, q.began.Add(q.engine.opts.Timeout))
+	ctx = q.deadline.within(ctx, q.began.Add(q.engine.opts.Timeout-q.apart))
 	q.start(stats.ExecTotalTime, stats.ExecQueueTime)
 	q.engine.active.add(q)
 	defer func() { // on a panic as well

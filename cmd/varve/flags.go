@@ -75,7 +75,7 @@ func (f *flags) addWeb(app *kingpin.Application) {
 
 func (f *flags) addQuery(app *kingpin.Application) (finish func()) {
 	var timeout, lookback, slow time.Duration
-	app.Flag("query.timeout", "Longest time a query may wait and run, parsing aside.").Default("2m").SetValue(&durationValue{"query.timeout", &timeout})
+	app.Flag("query.timeout", "Longest time a query may be prepared, wait and run.").Default("2m").SetValue(&durationValue{"query.timeout", &timeout})
 	app.Flag("query.lookback-delta", "How old a sample an instant selector still takes.").Default("5m").SetValue(&durationValue{"query.lookback-delta", &lookback})
 	app.Flag("query.max-concurrency", "Queries that run at once; others wait.").Default("20").IntVar(&f.query.MaxConcurrent)
 	app.Flag("query.max-samples", "Samples that one query may hold in memory.").Default("50000000").IntVar(&f.query.MaxSamples)
