@@ -109,9 +109,11 @@ func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
 	app.Flag("storage.min-free", "Free disk below which writes are refused; 0 sets no limit.").Default("256MiB").SetValue(&bytesValue{"storage.min-free", &f.store.MinFree})
 	app.Flag("storage.scrub-interval", "How often stored data is compared with its checksums; 0 switches that off.").Default("7d").SetValue(&durationValue{"storage.scrub-interval", &scrub})
 	app.Flag("storage.scrub-rate", "Bytes a second that are read for it.").Default("8MiB").SetValue(&bytesValue{"storage.scrub-rate", &f.store.ScrubRate})
+	caches := f.addCaches(app)
 	damage := app.Flag("storage.corruption", "What queries do that touch a damaged block: warn leaves it out and says so, fail fails.").Default("warn").Enum("warn", "fail")
 	return func() (err error) {
 		f.store.FailOnDamage = *damage == "fail"
+		caches()
 		if f.store.ScrubInterval = scrub; scrub == 0 {
 			f.store.ScrubInterval = -1
 		}
@@ -133,6 +135,26 @@ func (f *flags) addStore(app *kingpin.Application) (finish func() error) {
 			return fmt.Errorf("--storage.wal-sync: %w", err)
 		}
 		return nil
+	}
+}
+
+// addCaches adds what queries keep of the store between each other.
+func (f *flags) addCaches(app *kingpin.Application) (finish func()) {
+	sizes := []*int64{&f.store.IndexCacheBytes, &f.store.LabelCacheBytes, &f.store.BlockCacheBytes, &f.store.SampleCacheBytes}
+	for i, c := range []struct{ name, help, size string }{
+		{"storage.index-cache-size", "Memory in which look-ups in the indexes of parts are kept; 0 keeps none.", "64MiB"},
+		{"storage.label-cache-size", "Memory in which label sets that queries asked for are kept; 0 keeps none.", "32MiB"},
+		{"storage.block-cache-size", "Memory in which stored blocks, compressed, that queries read again and again are kept; 0 keeps none.", "16MiB"},
+		{"storage.sample-cache-size", "Memory in which samples, decoded, that short reads ask for again and again are kept; 0 keeps none.", "16MiB"},
+	} {
+		app.Flag(c.name, c.help).Default(c.size).SetValue(&bytesValue{c.name, sizes[i]})
+	}
+	return func() {
+		for _, n := range sizes {
+			if *n == 0 { // which means the default to the store
+				*n = -1
+			}
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ func TestFlagsHaveTheDocumentedDefaults(t *testing.T) {
 	require.Equal(t, memoryLimit()/4, f.query.MaxMemory)
 	require.Zero(t, f.query.MaxQueryMemory, "half of it")
 	require.Equal(t, memoryLimit()/64>>20<<20, f.query.CacheBytes)
+	require.Equal(t, []int64{64 << 20, 32 << 20, 16 << 20, 16 << 20}, caches(f))
 	require.Equal(t, 5*time.Second, f.slow)
 	require.NoError(t, f.query.Validate())
 	require.False(t, f.http.admin)
@@ -51,6 +52,19 @@ func TestFlagsReadPrometheusUnitsAndEnvironment(t *testing.T) {
 	require.Zero(t, f.query.CacheBytes)
 	require.Equal(t, int64(-1), f.store.MinFree)
 	require.Equal(t, []string{"promql-experimental-functions,use-start-timestamps"}, f.query.EnabledFeatures)
+}
+
+func caches(f *flags) []int64 {
+	return []int64{f.store.IndexCacheBytes, f.store.LabelCacheBytes, f.store.BlockCacheBytes, f.store.SampleCacheBytes}
+}
+
+func TestCaches(t *testing.T) {
+	t.Setenv("VARVE_STORAGE_INDEX_CACHE_SIZE", "1GiB")
+	f, err := parseFlags([]string{"--storage.label-cache-size=0", "--storage.block-cache-size=1048577", "--storage.sample-cache-size=1MB"})
+	require.NoError(t, err)
+	require.Equal(t, []int64{1 << 30, -1, 1<<20 + 1, 1 << 20}, caches(f), "what is switched off is negative to the store")
+	require.NoError(t, f.store.Validate())
+	require.Equal(t, "0", f.all["storage.label-cache-size"])
 }
 
 func TestWrongFlagsAreRefused(t *testing.T) {
