@@ -13,7 +13,18 @@ import (
 	"github.com/varvedb/varve/promqlx/internal/plan"
 )
 
-func pos(n parser.Node) plan.Pos { return plan.Pos(n.PositionRange()) }
+// pos is n.PositionRange, but goes down chains of operators by itself: that one asks
+// both sides of each operator for both their ends, and is asked for each operator.
+func pos(n parser.Node) plan.Pos {
+	first, last := n, n
+	for b, ok := first.(*parser.BinaryExpr); ok; b, ok = first.(*parser.BinaryExpr) {
+		first = b.LHS
+	}
+	for b, ok := last.(*parser.BinaryExpr); ok; b, ok = last.(*parser.BinaryExpr) {
+		last = b.RHS
+	}
+	return plan.Pos{Start: first.PositionRange().Start, End: last.PositionRange().End}
+}
 
 // build makes the node of e.
 //
