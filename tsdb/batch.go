@@ -284,8 +284,8 @@ const maxPooledSamples = 1 << 18
 
 // Commit logs the batch and makes it visible, all of it or nothing. When it
 // returns nil the samples survive the death of the process, and with
-// SyncAlways that of the machine. The batch ends. Who reads while it runs may
-// see some of its series and not others.
+// SyncAlways that of the machine. The batch ends. A View that is opened while it
+// runs shows all of it or nothing; label calls and exemplars may show a part.
 //
 // It returns an *OverloadError when the store refuses writes for now; any
 // other error is the disk's.

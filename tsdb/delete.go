@@ -39,22 +39,22 @@ func (db *DB) Delete(ctx context.Context, mint, maxt int64, ms ...*labels.Matche
 	if err != nil {
 		return err
 	}
-	if err := db.logTombstone(&t); err != nil {
+	if err := db.logTombstone(&t, reached); err != nil {
 		return err
 	}
-	// The head has carried it out: whatever fails now, the parts follow, or what
-	// it hid of them would be read again.
+	// It is carried out: whatever fails now, the manifest follows, or what it hid of
+	// the parts would be read again.
 	if db.opts.Sync.mode != syncOff {
 		if syncErr := db.log.SyncTo(t.seq); syncErr != nil {
 			err = db.logFailed(syncErr)
 		}
 	}
-	return errors.Join(err, db.applyToParts(t, reached))
+	return errors.Join(err, db.saveTombstone(t, reached))
 }
 
-// logTombstone writes the delete to the log and takes the samples out of the
-// active generation, with no write in between.
-func (db *DB) logTombstone(t *tombstone) error {
+// logTombstone writes the delete to the log and carries it out, with no write in
+// between and, as readers see it, at one moment.
+func (db *DB) logTombstone(t *tombstone, reached []partView) error {
 	db.gate.Lock()
 	defer db.gate.Unlock()
 	if db.closed {
@@ -69,8 +69,22 @@ func (db *DB) logTombstone(t *tombstone) error {
 		return db.logFailed(err)
 	}
 	t.seq = seq
-	_, err = db.head.Delete(t.mint, t.maxt, t.matchers)
+	db.change(func(next *state) {
+		if _, err = db.head.Delete(t.mint, t.maxt, t.matchers); err == nil {
+			next.hide(*t, reached)
+		}
+	})
 	return err
+}
+
+// hide puts parts in place of which a delete hides something, see reach.
+func (s *state) hide(t tombstone, reached []partView) {
+	if reached == nil {
+		return
+	}
+	t.unsaved = true
+	s.parts = reached
+	s.tombstones = append(s.tombstones, t)
 }
 
 // applyTombstone is a delete read from the log.
@@ -91,7 +105,8 @@ func (db *DB) applyTombstone(t tombstone) error {
 	if err != nil {
 		return err
 	}
-	return db.applyToParts(t, reached)
+	db.change(func(next *state) { next.hide(t, reached) })
+	return db.saveTombstone(t, reached)
 }
 
 // reach returns the parts as they are with what a delete hides of them, nil if
@@ -127,22 +142,23 @@ func (db *DB) reach(t tombstone) ([]partView, error) {
 	return next, nil
 }
 
-// applyToParts makes a delete known to the parts and sealed generations that it
-// concerns and to the manifest; where it concerns none it leaves no trace. When
-// the manifest fails, the next flush saves it. jobs must be held.
-func (db *DB) applyToParts(t tombstone, reached []partView) error {
+// saveTombstone makes a delete that was carried out known to the manifest, if it
+// concerns any part or sealed generation; where it concerns none it leaves no
+// trace. When the manifest fails, the next flush saves it. jobs must be held.
+func (db *DB) saveTombstone(t tombstone, reached []partView) error {
 	if reached == nil {
 		return nil
 	}
-	err := db.manifest.Apply(manifest.Edit{AddTombstones: []manifest.Tombstone{t.saved()}})
-	t.unsaved = err != nil
-	db.change(func(n *state) {
-		n.parts = reached
-		n.tombstones = append(n.tombstones, t)
-	})
-	if err != nil {
+	if err := db.manifest.Apply(manifest.Edit{AddTombstones: []manifest.Tombstone{t.saved()}}); err != nil {
 		return fmt.Errorf("publish tombstone: %w", err)
 	}
+	db.change(func(next *state) {
+		for i := range next.tombstones {
+			if x := &next.tombstones[i]; x.seq == t.seq {
+				x.unsaved = false
+			}
+		}
+	})
 	return nil
 }
 

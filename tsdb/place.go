@@ -44,8 +44,11 @@ type headSeries struct {
 }
 
 // findHead returns the series with samples inside [early, maxt]; the order is that
-// of Found.
-func (s *state) findHead(h *head.Head, early, maxt int64, ms []*labels.Matcher) (*headSeries, error) {
+// of Found. There are none if h is nil.
+func (s *state) findHead(h *head.Moment, early, maxt int64, ms []*labels.Matcher) (*headSeries, error) {
+	if h == nil {
+		return &headSeries{found: new(head.Found)}, nil
+	}
 	found, err := h.Select(s.generations(), early, maxt, ms)
 	if err != nil {
 		return nil, err

@@ -4,17 +4,18 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/tsdb/internal/bitmap"
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/head"
 )
 
-// View is what Select found: series in label order, with what they held at that
-// moment. It stays readable, whatever is written, flushed, merged or deleted
-// meanwhile, until Close. Its methods may be called by many goroutines.
+// View is what Select found: series in label order, with what they held at one
+// moment: all of a Commit or Delete, or nothing. It stays readable, whatever is
+// written, flushed, merged or deleted meanwhile, until Close. Its methods may be
+// called by many goroutines.
 type View struct {
 	db         *DB
 	state      *state
@@ -28,20 +29,15 @@ type View struct {
 // inside [mint, maxt]; without matchers it finds all. A missing label is an
 // empty one. The caller closes the View.
 func (db *DB) Select(ctx context.Context, mint, maxt int64, ms ...*labels.Matcher) (*View, error) {
-	s, err := db.reading()
-	if err != nil {
+	var m Moment
+	if err := m.open(db, max(mint, 0)-hintLookback, maxt); err != nil {
 		return nil, err
 	}
-	db.stats.requests.Add(1)
-	v := &View{db: db, state: s, mint: max(mint, db.oldest(time.Now())), maxt: maxt}
-	if err := v.find(ctx, db, ms); err != nil {
-		v.Close()
-		return nil, err
-	}
-	return v, nil
+	defer m.Close()
+	return m.Select(ctx, mint, maxt, ms...)
 }
 
-func (v *View) find(ctx context.Context, db *DB, ms []*labels.Matcher) error {
+func (v *View) find(ctx context.Context, h *head.Moment, ms []*labels.Matcher) error {
 	if v.mint > v.maxt {
 		return nil
 	}
@@ -59,7 +55,7 @@ func (v *View) find(ctx context.Context, db *DB, ms []*labels.Matcher) error {
 			v.places = append(v.places, &partSeries{part: p, ords: ords})
 		}
 	}
-	inHead, err := v.state.findHead(db.head, early, v.maxt, ms)
+	inHead, err := v.state.findHead(h, early, v.maxt, ms)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,10 @@ func (h *Head) Enqueue(seq uint64, s *Samples) { h.EnqueueFrames(seq, seq, s) }
 // EnqueueFrames is Enqueue for the samples of several frames, in their order,
 // that have the numbers from lo to hi.
 func (h *Head) EnqueueFrames(lo, hi uint64, s *Samples) {
+	h.line.Lock()
+	defer h.line.Unlock()
+	h.line.seq = hi
+	h.line.waiting.Add(1)
 	for i := range h.shards {
 		if len(s.shards[i]) == 0 {
 			continue
@@ -25,9 +29,10 @@ func (h *Head) EnqueueFrames(lo, hi uint64, s *Samples) {
 	}
 }
 
-// Drain applies s and whatever stands in line before it. When it returns all of
-// it is visible and s may be reused.
+// Drain applies s, which was put in line, and whatever stands before it. When it
+// returns all of it is visible and s may be reused.
 func (h *Head) Drain(s *Samples) {
+	defer h.line.waiting.Add(-1)
 	for i := range h.shards {
 		if len(s.shards[i]) > 0 {
 			h.drainShard(i)
@@ -55,6 +60,7 @@ func (h *Head) drainShard(i int) {
 func (h *Head) apply(g *Generation, i int, p piece) {
 	s := g.shards[i]
 	list := p.samples.shards[i]
+	keepers := h.keepers(g, p.lo)
 	size := 0
 	mint, maxt := int64(emptyMinT), int64(emptyMaxT)
 	var r *record
@@ -66,6 +72,9 @@ func (h *Head) apply(g *Generation, i int, p piece) {
 			if r, number, grown = s.open(x.Slot); grown > 0 {
 				h.registry.slot(x.Slot).touch(g.id)
 				size += grown
+			}
+			for _, m := range keepers {
+				m.keep(s, uint32(i), r, number)
 			}
 		}
 		if x.Kind == KindExemplar {

@@ -1,6 +1,7 @@
 package head
 
 import (
+	"math"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/exemplar"
@@ -11,19 +12,24 @@ import (
 
 // Delete removes the samples and exemplars inside [mint, maxt] of the matching
 // series from the active generation and returns the number of samples removed.
-// No Enqueue or Drain may run meanwhile.
+// No Enqueue or Drain may run meanwhile, and no Moment be opened: those that are open
+// do not see it.
 func (h *Head) Delete(mint, maxt int64, ms []*labels.Matcher) (removed int, err error) {
 	g := h.active.Load()
 	m, err := h.match(ms)
 	if err != nil {
 		return 0, err
 	}
+	keepers := h.keepers(g, math.MaxUint64)
 	m.each(func(_ uint32, ref Ref) {
 		i := shardOf(ref.Slot())
 		sh := &h.shards[i]
 		sh.mu.Lock()
 		defer sh.mu.Unlock()
 		if r, number := g.shards[i].find(ref.Slot()); r != nil {
+			for _, k := range keepers {
+				k.keep(g.shards[i], uint32(i), r, number)
+			}
 			n, grown := g.shards[i].remove(r, number, mint, maxt)
 			removed += n
 			g.bytes.Add(int64(grown))

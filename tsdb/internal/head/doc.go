@@ -34,4 +34,6 @@
 //	I4: a series with samples in a generation that was not dropped is live: so
 //	    no generation that can be read holds samples of two series of one slot.
 //	I5: whoever reads a generation holds it: Drop comes after the last one left.
+//	I6: a Moment shows all of a frame or nothing: what is changed while it is open
+//	    is kept for it before, and what stood in line is applied before it looks.
 package head

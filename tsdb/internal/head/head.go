@@ -18,13 +18,14 @@ type Head struct {
 	shards   [ShardCount]shard
 	active   atomic.Pointer[Generation] // changed by Seal alone
 	bytes    atomic.Int64               // of all generations that are held
+	line     line
 	held     struct {
 		sync.Mutex
 		gens []*Generation // not dropped, or with batches; oldest first
 	}
 }
 
-// shard is a part of the series, by slot. Lock order: mu, queue.
+// shard is a part of the series, by slot. Lock order: mu, line, queue.
 type shard struct {
 	// mu guards what generations hold of the series of the shard.
 	mu    sync.RWMutex

@@ -60,7 +60,9 @@ type series struct {
 // selected returns what Select finds, in label order.
 func selected(t *testing.T, h *Head, gens []*Generation, mint, maxt int64, ms ...*labels.Matcher) []series {
 	t.Helper()
-	found, err := h.Select(gens, mint, maxt, ms)
+	m := h.Moment()
+	defer m.Close()
+	found, err := m.Select(gens, mint, maxt, ms)
 	require.NoError(t, err)
 	requireColumns(t, found)
 	var out []series
@@ -531,9 +533,11 @@ func TestConcurrentWritersKeepSequence(t *testing.T) {
 				h.Enqueue(seq, &batch)
 				order.Unlock()
 				h.Drain(&batch)
-				if _, err := h.Select([]*Generation{h.Active()}, 0, 10, []*labels.Matcher{eq("i", "3")}); err != nil {
+				m := h.Moment()
+				if _, err := m.Select([]*Generation{h.Active()}, 0, 10, []*labels.Matcher{eq("i", "3")}); err != nil {
 					t.Error(err)
 				}
+				m.Close()
 			}
 		}()
 	}

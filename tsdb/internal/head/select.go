@@ -65,30 +65,27 @@ type Held struct {
 func (h *Held) Cursors(mint, maxt int64) []block.Cursor { return h.snapshot.cursors(mint, maxt) }
 
 // Select returns the series that all matchers match and that have samples inside
-// [mint, maxt] in one of the generations, as of now: what is applied later is not
-// seen. They are in no order before Reorder. The generations come oldest first and
-// are not dropped meanwhile. No labels are looked at.
-func (h *Head) Select(gens []*Generation, mint, maxt int64, ms []*labels.Matcher) (*Found, error) {
-	gens = slices.DeleteFunc(slices.Clone(gens), func(g *Generation) bool {
-		lo, hi := g.TimeRange()
-		return lo > maxt || hi < mint
-	})
+// [mint, maxt] in one of the generations. They are in no order before Reorder. The
+// generations come oldest first and are not dropped meanwhile. No labels are looked
+// at.
+func (m *Moment) Select(gens []*Generation, mint, maxt int64, ms []*labels.Matcher) (*Found, error) {
+	gens = m.reach(gens, mint, maxt)
 	if len(gens) == 0 {
 		return &Found{}, nil
 	}
-	m, err := h.match(ms)
+	all, err := m.head.match(ms)
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{catalog: m.catalog, view: m.view}
-	seen, total := 0, m.set.Count()
-	m.each(func(ordinal uint32, ref Ref) {
+	f := &Found{catalog: all.catalog, view: all.view}
+	seen, total := 0, all.set.Count()
+	all.each(func(ordinal uint32, ref Ref) {
 		seen++
 		n := len(f.held)
 		if n+len(gens) > cap(f.held) {
 			f.reserve(seen, total)
 		}
-		if f.held = h.hold(f.held, ref, gens, mint, maxt); len(f.held) > n {
+		if f.held = m.hold(f.held, ref, gens, mint, maxt); len(f.held) > n {
 			f.ordinals, f.ends = append(f.ordinals, ordinal), append(f.ends, uint32(len(f.held)))
 		}
 	})
@@ -187,8 +184,16 @@ func (f *Found) Column(name string, dst []uint32) index.Column {
 func (f *Found) Reorder(found []uint32) { f.order, f.makers = found, sync.Pool{} }
 
 // hold appends what the generations hold of a series.
-func (h *Head) hold(to []Held, ref Ref, gens []*Generation, mint, maxt int64) []Held {
-	h.visit(ref, gens, func(g *Generation, s *holdings, r *record, number uint32) bool {
+func (m *Moment) hold(to []Held, ref Ref, gens []*Generation, mint, maxt int64) []Held {
+	shard := uint32(shardOf(ref.Slot()))
+	m.pass(shard)
+	m.head.visit(ref, gens, func(g *Generation, s *holdings, r *record, number uint32) bool {
+		if old := m.before(g, shard, number); old != nil {
+			if old.MinT <= maxt && old.MaxT >= mint {
+				to = append(to, *old)
+			}
+			return true
+		}
 		if r.mint <= maxt && r.maxt >= mint {
 			to = append(to, Held{Generation: g, MinT: r.mint, MaxT: r.maxt, snapshot: s.snapshot(g, r, number)})
 		}
