@@ -49,7 +49,7 @@ func TestPlansAreRemembered(t *testing.T) {
 		{start.Add(12345 * time.Millisecond), hour, time.Minute, 0, false},
 		{start, 2 * hour, time.Minute, 0, true},
 		{start, 2 * hour, 2 * time.Minute, 0, true},
-		{start, 2 * hour, 2 * time.Minute, time.Second, true},
+		{start, 2 * hour, 2 * time.Minute, time.Second, false},
 		{start, 0, 0, 0, true},
 		{start.Add(hour), 0, 0, 0, false},
 	}

@@ -35,10 +35,10 @@ type own struct {
 
 // planKey is what the plan of a timeless expression depends on.
 type planKey struct {
-	text           string
-	span           int64 // from the first to the last time asked for, milliseconds
-	step, lookback time.Duration
-	noMetadata     bool
+	text       string
+	span       int64 // from the first to the last time asked for, milliseconds
+	step       time.Duration
+	noMetadata bool
 }
 
 // planned is a plan, and its key in the cache of answers if they may be kept.
@@ -85,7 +85,7 @@ type evaluation struct {
 
 func (e *evaluation) prepare() (err error) {
 	r := e.req
-	key := planKey{r.Text, r.End.UnixMilli() - r.Start.UnixMilli(), r.Step, r.Lookback, e.noMetadata}
+	key := planKey{r.Text, r.End.UnixMilli() - r.Start.UnixMilli(), r.Step, e.noMetadata}
 	remember := whole(r.Start) && whole(r.End)
 	p, ok := e.own.plans.get(key)
 	if !ok || !remember {
@@ -118,11 +118,10 @@ func (e *evaluation) planned() (p planned, err error) {
 		return p, err
 	}
 	if e.own.cache != nil && r.Step != 0 {
-		p.key = plan.Key(n) // before it is rewritten: views hang on the range
+		p.key = plan.Key(n) // as it is before rewrites
 	}
 	p.plan = plan.Optimize(n, plan.Config{
-		Instant: r.Step == 0,
-		Start:   r.Start.UnixMilli(), End: r.End.UnixMilli(), Lookback: r.Lookback.Milliseconds(),
+		Instant:      r.Step == 0,
 		DelayedNames: e.own.set[featDelayedNameRemoval], TypeAndUnit: e.own.set[featTypeAndUnitLabels],
 		NoMetadata: e.noMetadata, StatsWindow: statsWindow,
 	})

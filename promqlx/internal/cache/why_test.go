@@ -22,9 +22,7 @@ func planOf(t *testing.T, text string, start, end time.Time, step time.Duration)
 	require.NoError(t, err, text)
 	n, err := front.Plan(expr, front.Options{Start: start, End: end, Step: step})
 	require.NoError(t, err, text)
-	return plan.Optimize(n, plan.Config{
-		Start: start.UnixMilli(), End: end.UnixMilli(), Lookback: 300_000, NoMetadata: true,
-	})
+	return plan.Optimize(n, plan.Config{NoMetadata: true})
 }
 
 // TestWhy prints whether answers of an expression are kept, or why not. The step

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -22,6 +21,7 @@ type leaf struct {
 	scope      scope
 
 	series series
+	ahead  *opened // that series is of; nil if the leaf opened it
 	env    row.Env // of the goroutine that emits
 	read   int     // samples
 	known  int     // samples that were not read, since statistics told what they come to
@@ -31,16 +31,18 @@ type leaf struct {
 func (l *leaf) open(ctx context.Context) error {
 	l.hints.Start, l.hints.End = l.mint, l.maxt
 	t := l.traceSelect()
-	s, err := l.q.store.open(ctx, &l.hints, l.sel.Matchers)
-	if err != nil {
-		if ended := alive(ctx); ended != nil {
-			return ended
+	if l.ahead = l.q.openedFor(l.sel); l.ahead != nil {
+		l.series = l.ahead.series
+	} else {
+		s, err := l.q.find(ctx, &l.hints, l.sel.Matchers)
+		if err != nil {
+			return err
 		}
-		return fmt.Errorf("expanding series: %w", err)
+		l.series = s
+		l.q.open = append(l.q.open, s)
 	}
+	s := l.series
 	t.Donef("%d series", s.len())
-	l.series = s
-	l.q.open = append(l.q.open, s)
 	l.scope.stats.IncrementSeries(int64(s.len()))
 	if l.scope.kept > 0 {
 		l.q.rows = s.len()
@@ -88,11 +90,19 @@ func (l *leaf) close(err error) error {
 	if err == nil {
 		l.q.annos.Merge(l.series.warnings())
 	}
-	l.q.open = slices.DeleteFunc(l.q.open, func(s series) bool { return s == l.series })
-	if closeErr := l.series.close(); err == nil {
+	if closeErr := l.letGo(); err == nil {
 		err = closeErr
 	}
 	return err
+}
+
+// letGo closes the series, unless others read them too.
+func (l *leaf) letGo() error {
+	if l.ahead != nil {
+		return l.ahead.done(l.sel)
+	}
+	l.q.open = slices.DeleteFunc(l.q.open, func(s series) bool { return s == l.series })
+	return l.series.close()
 }
 
 // maker computes the row of one series out of its samples. out is empty.

@@ -85,8 +85,7 @@ func TestRewritesKeepAnswers(t *testing.T) {
 			n, err := front.Plan(expr, opts)
 			require.NoError(t, err, text)
 			c := plan.Config{
-				Instant: opts.Step == 0, Start: opts.Start.UnixMilli(), End: opts.End.UnixMilli(), Lookback: 5 * minute,
-				DelayedNames: delayed, NoMetadata: typed == 0,
+				Instant: opts.Step == 0, DelayedNames: delayed, NoMetadata: typed == 0,
 			}
 			for _, name := range plan.Rewrites() {
 				if !slices.Contains(rewrites, name) {

@@ -101,16 +101,20 @@ func (q *query) gated(ctx context.Context, n plan.Node) (v parser.Value, err err
 	}
 	defer q.pass.leave()
 	defer q.closeAll()
+	if err := q.openTogether(ctx, n); err != nil {
+		return nil, err
+	}
 	return q.answer(ctx, n)
 }
 
-// closeAll closes what a panic left open. Until a series is closed, its files stay
-// on disk.
+// closeAll closes what a panic left open, and what no leaf came to. Until a series
+// is closed, its files stay on disk.
 func (q *query) closeAll() {
 	for _, s := range q.open {
 		_ = s.close() // the panic is what went wrong
 	}
 	q.open = nil
+	q.closeAhead()
 }
 
 // pause is called now and then: it ends the query when it is to end, and lets
@@ -130,7 +134,8 @@ type query struct {
 	store  store
 	annos  annotations.Annotations
 	shared map[int]*table
-	open   []series // that are not closed yet
+	open   []series  // that are not closed yet
+	ahead  []*opened // before the plan runs
 
 	freed    Answer // what the answer takes
 	expected bool   // Meter.Expect was called

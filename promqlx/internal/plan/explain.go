@@ -169,9 +169,6 @@ func selectorText(s *Selector) string {
 	if s.Labels != nil {
 		text += " labels" + names(s.Labels)
 	}
-	if s.ID != 0 {
-		text += fmt.Sprintf(" view=%d", s.ID)
-	}
 	return text
 }
 

@@ -52,9 +52,6 @@ type Selector struct {
 	// Labels names the labels that are looked at above; nil means all. A
 	// selector that nobody looks at the labels of has an empty, non-nil list.
 	Labels []string
-	// ID is the same for selectors that read the same series at times that
-	// overlap, so that one view serves them all; 0 if that was not found out.
-	ID int
 }
 
 // Instant yields of each series the sample that is current at each step: an

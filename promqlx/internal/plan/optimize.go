@@ -15,10 +15,6 @@ type Config struct {
 	Disable []string
 	// Instant tells that the query is for a single time.
 	Instant bool
-	// Start and End are the first and the last time asked for, Lookback is how
-	// old a sample may be that an instant selector takes; all in milliseconds.
-	// No selectors are found to read one view if Lookback is 0.
-	Start, End, Lookback int64
 	// DelayedNames is the feature promql-delayed-name-removal: names are dropped
 	// at the end, so that rows never become equal on the way.
 	DelayedNames bool
@@ -54,7 +50,6 @@ func rewrites() []rewrite {
 		{"collide", Collide},
 		{"share", Share},
 		{"labels", Labels},
-		{"views", Views},
 		{"stats", Stats},
 		{"fuse", Fuse},
 	}

@@ -47,7 +47,7 @@ func TestRewrites(t *testing.T) {
 			case "rewrite":
 				n = plan.Optimize(n, only(c, d))
 			case "ranges":
-				return rangesText(n, c)
+				return rangesText(n, opts)
 			default:
 				t.Fatalf("unknown command %s", d.Cmd)
 			}
@@ -66,12 +66,17 @@ func only(c plan.Config, d *datadriven.TestData) plan.Config {
 	return c
 }
 
-func rangesText(n plan.Node, c plan.Config) string {
+func rangesText(n plan.Node, opts front.Options) string {
 	var b strings.Builder
-	for _, r := range plan.Ranges(n, c.Start, c.End, c.Lookback) {
+	for _, r := range ranges(n, opts) {
 		fmt.Fprintf(&b, "%d %d %s", r.Min, r.Max, strings.SplitAfter(plan.Explain(r.Of), "\n")[0])
 	}
 	return b.String()
+}
+
+// ranges is plan.Ranges with a look-back of 5 minutes.
+func ranges(n plan.Node, opts front.Options) []plan.Range {
+	return plan.Ranges(n, opts.Start.UnixMilli(), opts.End.UnixMilli(), 300_000)
 }
 
 func times(instant bool) (front.Options, plan.Config) {
@@ -81,9 +86,6 @@ func times(instant bool) (front.Options, plan.Config) {
 	}
 	return opts, plan.Config{
 		Instant:     instant,
-		Start:       opts.Start.UnixMilli(),
-		End:         opts.End.UnixMilli(),
-		Lookback:    300_000,
 		StatsWindow: 60_000,
 	}
 }
@@ -123,9 +125,9 @@ func corpus(t testing.TB) []string {
 // of the same type, reads the same series at the same times, and is rewritten to
 // the same plan each time.
 func TestOptimize(t *testing.T) {
-	reads := func(n plan.Node, c plan.Config) map[string]bool {
+	reads := func(n plan.Node, opts front.Options) map[string]bool {
 		seen := map[string]bool{}
-		for _, r := range plan.Ranges(n, c.Start, c.End, c.Lookback) {
+		for _, r := range ranges(n, opts) {
 			if s := plan.SelectorOf(r.Of); s != nil {
 				seen[fmt.Sprint(s.Matchers, r.Min, r.Max)] = true
 			}
@@ -141,19 +143,19 @@ func TestOptimize(t *testing.T) {
 				continue
 			}
 			before := planOf(t, text, opts)
-			want := reads(before, c)
+			want := reads(before, opts)
 			for i, name := range plan.Rewrites() {
 				after := plan.Optimize(planOf(t, text, opts), plan.Config{
 					Disable: append(plan.Rewrites()[:i:i], plan.Rewrites()[i+1:]...),
-					Instant: instant, Start: c.Start, End: c.End, Lookback: c.Lookback,
+					Instant: instant,
 				})
 				require.Equal(t, before.Type(), after.Type(), "%s after %s", text, name)
-				require.Equal(t, want, reads(after, c), "%s after %s", text, name)
+				require.Equal(t, want, reads(after, opts), "%s after %s", text, name)
 			}
 			all := plan.Optimize(planOf(t, text, opts), c)
 			again := plan.Optimize(planOf(t, text, opts), c)
 			require.Equal(t, before.Type(), all.Type(), text)
-			require.Equal(t, want, reads(all, c), text)
+			require.Equal(t, want, reads(all, opts), text)
 			require.Equal(t, plan.Explain(all), plan.Explain(again), text)
 		}
 	}
