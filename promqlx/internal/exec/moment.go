@@ -26,7 +26,7 @@ type opened struct {
 // writers keep for it what they change.
 func (q *query) openTogether(ctx context.Context, n plan.Node) error {
 	own, ok := q.store.(ownStore)
-	if !ok {
+	if !ok || plan.SelectorOf(n) != nil {
 		return nil
 	}
 	sels, late := selectors(n)
@@ -37,7 +37,7 @@ func (q *query) openTogether(ctx context.Context, n plan.Node) error {
 	if err != nil {
 		return fmt.Errorf("expanding series: %w", err)
 	}
-	q.store = ownStore{own.db, m}
+	q.store = momentStore{m}
 	if !late {
 		defer q.closeMoment()
 	}
@@ -134,8 +134,8 @@ func (q *query) closeAhead() {
 
 // closeMoment lets go of the moment, if there is one.
 func (q *query) closeMoment() {
-	if s, ok := q.store.(ownStore); ok && s.moment != nil {
+	if s, ok := q.store.(momentStore); ok {
 		s.moment.Close()
-		q.store = ownStore{db: s.db}
+		q.store = storeOf(q.Queryable)
 	}
 }

@@ -54,7 +54,7 @@ func DBOf(q storage.Queryable) *tsdb.DB {
 
 func storeOf(q storage.Queryable) store {
 	if db := DBOf(q); db != nil {
-		return ownStore{db: db}
+		return ownStore{db}
 	}
 	return anyStore{q}
 }
@@ -78,20 +78,22 @@ func NoMetadata(q storage.Queryable) bool {
 // first series with a label __type__ or __unit__. The query is to be planned anew.
 var ErrMetadata = errors.New("a series with metadata labels came since the query was planned")
 
-// ownStore reads our own store, as of a moment if there is one.
-type ownStore struct {
-	db     *tsdb.DB
-	moment *tsdb.Moment
-}
+// ownStore reads our own store.
+type ownStore struct{ db *tsdb.DB }
 
 func (s ownStore) open(ctx context.Context, hints *storage.SelectHints, ms []*labels.Matcher) (series, error) {
-	var v *tsdb.View
-	var err error
-	if s.moment != nil {
-		v, err = s.moment.Select(ctx, hints.Start, hints.End, ms...)
-	} else {
-		v, err = s.db.Select(ctx, hints.Start, hints.End, ms...)
+	v, err := s.db.Select(ctx, hints.Start, hints.End, ms...)
+	if err != nil {
+		return nil, err
 	}
+	return ownSeries{v}, nil
+}
+
+// momentStore reads it as of one moment.
+type momentStore struct{ moment *tsdb.Moment }
+
+func (s momentStore) open(ctx context.Context, hints *storage.SelectHints, ms []*labels.Matcher) (series, error) {
+	v, err := s.moment.Select(ctx, hints.Start, hints.End, ms...)
 	if err != nil {
 		return nil, err
 	}
