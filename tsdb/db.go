@@ -37,6 +37,7 @@ type DB struct {
 	manifest *manifest.Manifest
 	caches   index.Caches // of the indexes of parts
 	payloads *part.Payloads
+	mapped   *part.Mapped
 	minis    *part.Minis
 	metadata metadataTable
 	batches  sync.Pool
@@ -112,6 +113,7 @@ func Open(dir string, opts Options) (*DB, error) {
 	db.head.KeepLabels(db.caches.Sets)
 	if n := db.opts.BlockCacheBytes; n > 0 {
 		db.payloads = part.NewPayloads(int(min(n, math.MaxInt)))
+		db.mapped = part.NewMapped(min(n, math.MaxInt64/2) * 2)
 	}
 	if n := db.opts.SampleCacheBytes; n > 0 {
 		db.minis = part.NewMinis(int(min(n, math.MaxInt)))

@@ -69,6 +69,7 @@ func (db *DB) openPart(info manifest.Part, tombstones []tombstone) (view partVie
 	p.UseCaches(db.caches)
 	p.UsePayloads(db.payloads)
 	p.UseMinis(db.minis)
+	p.UseMapped(db.mapped)
 	if _, err := p.Index(); err != nil {
 		return view, errors.Join(err, p.Close())
 	}

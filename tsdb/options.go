@@ -60,7 +60,8 @@ type Options struct {
 	LabelCacheBytes int64
 
 	// BlockCacheBytes bounds the memory of stored blocks, compressed, that queries
-	// read again and again, 16 MiB if 0; negative switches that off.
+	// read again and again, 16 MiB if 0; negative switches that off. Of mapped data
+	// files, of which statistics use little, up to twice as much is in memory.
 	BlockCacheBytes int64
 
 	// SampleCacheBytes bounds the memory of samples, decoded, that short reads ask

@@ -184,6 +184,7 @@ func (db *DB) newLivePart(info manifest.Part, p *part.Part) *livePart {
 	p.UseCaches(db.caches)
 	p.UsePayloads(db.payloads)
 	p.UseMinis(db.minis)
+	p.UseMapped(db.mapped)
 	lp := &livePart{info: info, part: p, since: time.Now(), strict: db.opts.FailOnDamage}
 	lp.refs = newRefCount(func() {
 		err := p.Close()

@@ -100,6 +100,7 @@ func (g *groups) noteGroup(group int, err error) {
 // noteBlock remembers a block that does not read.
 func (g *groups) noteBlock(group, row int, page *groupPage, err error) {
 	if errors.Is(err, block.ErrCorrupt) {
+		g.checked[group].remove(row)
 		series := page.first + page.rows.Series(row) - 1
 		mint, maxt := page.rows.Times(row)
 		g.p.damages.note(Damage{First: series, Last: series, MinT: mint, MaxT: maxt, Err: err, group: group, row: row})

@@ -30,9 +30,12 @@ type groups struct {
 	table   section.Table
 	pages   cache[int, *groupPage]
 	times   cache[uint64, []byte]
-	pool    sync.Pool // of *reader
-	cursors sync.Pool // of *groupCursor that were given back
-	room    sync.Pool // of *b1.RowsScratch
+	pool    sync.Pool       // of *reader
+	cursors sync.Pool       // of *groupCursor that were given back
+	room    sync.Pool       // of *b1.RowsScratch
+	checked []checkedBlocks // by group
+	mapOnce sync.Once
+	mapped  *mappedFile // see mapping
 }
 
 // Bytes of pages and of payloads of times that a part keeps.
@@ -92,6 +95,7 @@ func loadGroups(p *Part) (*groups, error) {
 	if err != nil {
 		return nil, p.corrupt(DataFile, p.sections.Offset(secGroups), err)
 	}
+	g.checked = make([]checkedBlocks, g.table.Rows())
 	return g, nil
 }
 

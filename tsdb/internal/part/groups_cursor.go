@@ -118,7 +118,7 @@ func (c *groupCursor) nextGroup() bool {
 func (c *groupCursor) read(row int) error {
 	if c.r == nil {
 		c.r = c.g.reader()
-		c.r.kept = !c.how.walk
+		c.r.kept, c.r.lazy = !c.how.walk, c.how.lazy && !c.how.walk
 	}
 	if err := c.r.open(c.page, c.group-1, row); err != nil {
 		return err

@@ -26,6 +26,7 @@ type reader struct {
 	payload   []byte // of the block, nil until it is read
 	stored    []byte // buffer of payload
 	kept      bool   // payloads are to be kept, for queries
+	lazy      bool   // little is wanted of payloads: they are used where the file is mapped
 	opened    bool   // block reads payload
 	block     b1.Block
 	lo        int // buffers of values begin with this sample of the block
@@ -58,7 +59,7 @@ func (g *groups) reader() *reader {
 
 // release gives r back.
 func (r *reader) release() {
-	r.page, r.payload, r.kept = nil, nil, false
+	r.page, r.payload, r.kept, r.lazy = nil, nil, false, false
 	r.g.pool.Put(r)
 }
 
@@ -92,7 +93,10 @@ func (r *reader) raw() ([]byte, error) {
 	if r.payload = r.page.payload(r.row); r.payload != nil {
 		return r.payload, nil
 	}
-	keep := r.kept && r.g.p.payloads.wants(r.page, r.row, int(r.h.Length))
+	if r.payload = r.inPlace(); r.payload != nil {
+		return r.payload, nil
+	}
+	keep := (!r.lazy || r.g.mapping() == nil) && r.kept && r.g.p.payloads.wants(r.page, r.row, int(r.h.Length))
 	var b []byte
 	if keep {
 		b = make([]byte, r.h.Length)
@@ -106,6 +110,7 @@ func (r *reader) raw() ([]byte, error) {
 	if got := crc32.Checksum(b, castagnoli); got != r.h.CRC {
 		return nil, r.g.p.corrupt(DataFile, r.offset(), fmt.Errorf("checksum of a block: got %08x, want %08x", got, r.h.CRC))
 	}
+	r.g.checked[r.group].add(r.row)
 	if keep {
 		r.g.p.payloads.keep(r.page, r.row, b)
 	}
@@ -142,13 +147,16 @@ func (r *reader) Stat(op block.StatOp, i, j int) (value float64, exact bool) {
 			return value, exact
 		}
 	}
-	if r.ready() != nil {
-		return 0, false // Load tells
-	}
-	if op == block.StatIncrease {
-		return r.block.Increase(i, j)
-	}
-	return r.block.Stat(op, i, j)
+	r.guarded(func() {
+		if r.ready() != nil {
+			value, exact = 0, false // Load tells
+		} else if op == block.StatIncrease {
+			value, exact = r.block.Increase(i, j)
+		} else {
+			value, exact = r.block.Stat(op, i, j)
+		}
+	})
+	return value, exact
 }
 
 // Resets answers from the header unless there are exceptions.
@@ -156,10 +164,12 @@ func (r *reader) Resets(dst []int, i, j int) (list []int, exact bool) {
 	if r.h.Exceptions == 0 {
 		return r.h.AppendResets(dst, i, j)
 	}
-	if r.ready() != nil {
-		return dst, false
-	}
-	return r.block.Resets(dst, i, j)
+	r.guarded(func() {
+		if list, exact = dst, false; r.ready() == nil {
+			list, exact = r.block.Resets(dst, i, j)
+		}
+	})
+	return list, exact
 }
 
 // MayBeStale answers from the header where there is no marker, else from the
@@ -168,18 +178,22 @@ func (r *reader) MayBeStale(i, j int) bool {
 	switch {
 	case r.h.Flags&(b1.FlagHasStale|b1.FlagSpecial) == 0:
 		return false
-	case r.h.Flags&b1.FlagSpecial != 0 || r.ready() != nil:
+	case r.h.Flags&b1.FlagSpecial != 0:
 		return true
 	}
-	return r.block.HasStale(i, j)
+	may := false
+	r.guarded(func() { may = r.ready() != nil || r.block.HasStale(i, j) })
+	return may
 }
 
 // Load decodes the mini-blocks of the samples of s.
 func (r *reader) Load(s *block.Span, i int) error {
-	err := r.ready()
-	if err == nil {
-		err = r.load(s, i, i+s.Count)
-	}
+	var err error
+	r.guarded(func() {
+		if err = r.ready(); err == nil {
+			err = r.load(s, i, i+s.Count)
+		}
+	})
 	if err = r.located(err); err != nil {
 		r.g.noteBlock(r.group, r.row, r.page, err) // whoever loads late has no cursor that does
 	}

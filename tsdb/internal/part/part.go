@@ -24,8 +24,10 @@ type Part struct {
 	meta     *meta
 	caches   index.Caches
 	damages  damages
-	payloads *Payloads              // nil: none are kept
-	minis    *Minis                 // nil: none are kept
+	payloads *Payloads // nil: none are kept
+	minis    *Minis    // nil: none are kept
+	mapped   *Mapped   // nil: the data file is not mapped
+	dataSize int64
 	ready    atomic.Pointer[loaded] // what mu has loaded, for those who come without a lock
 
 	mu struct {
@@ -58,7 +60,7 @@ func (p *Part) open(f vfs.File) error {
 	if err != nil {
 		return fmt.Errorf("size of %s: %w", path.Join(p.dir, DataFile), err)
 	}
-	p.data = f
+	p.data, p.dataSize = f, size
 	if p.sections, err = section.Open(f, size, dataFormat); err != nil {
 		return p.locate(DataFile, err)
 	}
@@ -101,6 +103,10 @@ func (p *Part) UseCaches(c index.Caches) { p.caches = c }
 
 // UsePayloads has payloads of blocks kept. It comes before anything else but Open.
 func (p *Part) UsePayloads(c *Payloads) { p.payloads = c }
+
+// UseMapped has the data file mapped for statistics of blocks. It comes before
+// anything else but Open.
+func (p *Part) UseMapped(m *Mapped) { p.mapped = m }
 
 // UseMinis has mini-blocks of short reads kept. It comes before anything else but
 // Open.
@@ -259,13 +265,17 @@ func (c failed) Err() error      { return c.err }
 func (p *Part) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var errs []error
 	if p.mu.loaded != nil {
 		if g, ok := p.mu.loaded.samples.(*groups); ok {
 			p.payloads.forget(g)
 			p.minis.forget(g)
+			if g.mapped != nil {
+				errs = append(errs, g.mapped.Close())
+			}
 		}
 	}
-	err := errors.Join(p.closeIndex(), p.data.Close())
+	err := errors.Join(append(errs, p.closeIndex(), p.data.Close())...)
 	if p.mu.file != nil {
 		err = errors.Join(err, p.mu.file.Close())
 	}

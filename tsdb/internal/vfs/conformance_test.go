@@ -326,6 +326,8 @@ func testMap(t *testing.T, fsys FS, dir string) {
 		require.Equal(t, want, string(m.Bytes()))
 		require.NoError(t, fsys.Remove(name))
 		require.Equal(t, want, string(m.Bytes()), "a removed file stays mapped")
+		require.NoError(t, m.Drop())
+		require.Equal(t, want, string(m.Bytes()), "what was dropped comes back")
 		require.NoError(t, m.Close())
 	}
 	_, err := fsys.Map(name)

@@ -156,6 +156,9 @@ type memMapping struct {
 // Bytes implements Mapping.
 func (m *memMapping) Bytes() []byte { return m.b }
 
+// Drop implements Mapping: the bytes are those of the file.
+func (m *memMapping) Drop() error { return nil }
+
 // Close implements Mapping.
 func (m *memMapping) Close() error {
 	m.b = nil

@@ -48,6 +48,9 @@ func freeBytes(dir string) (uint64, error) {
 	return uint64(max(blocks, 0)) * uint64(st.Bsize), nil
 }
 
+// mapsFiles says that Map does not read.
+const mapsFiles = true
+
 // osMapping is a mapped file.
 type osMapping struct{ b []byte }
 
@@ -72,6 +75,14 @@ func mapFile(f *os.File) (Mapping, error) {
 
 // Bytes implements Mapping.
 func (m *osMapping) Bytes() []byte { return m.b }
+
+// Drop implements Mapping.
+func (m *osMapping) Drop() error {
+	if m.b == nil {
+		return nil
+	}
+	return unix.Madvise(m.b, unix.MADV_DONTNEED)
+}
 
 // Close implements Mapping.
 func (m *osMapping) Close() error {

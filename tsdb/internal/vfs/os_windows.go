@@ -32,6 +32,9 @@ func freeBytes(dir string) (uint64, error) {
 	return free, nil
 }
 
+// mapsFiles says that Map reads.
+const mapsFiles = false
+
 // osMapping is the content of a file, read.
 type osMapping struct{ b []byte }
 
@@ -45,6 +48,9 @@ func mapFile(f *os.File) (Mapping, error) {
 
 // Bytes implements Mapping.
 func (m *osMapping) Bytes() []byte { return m.b }
+
+// Drop implements Mapping: it does nothing.
+func (m *osMapping) Drop() error { return nil }
 
 // Close implements Mapping.
 func (m *osMapping) Close() error {

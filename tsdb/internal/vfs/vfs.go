@@ -74,5 +74,23 @@ type Mapping interface {
 	// Bytes returns the content as it was long when it was mapped. Nobody may
 	// write to it, nor read it after Close.
 	Bytes() []byte
+	// Drop lets the system take back the memory of what was read. It changes nothing
+	// else: what is read later is fetched anew. It may be called by many, also while
+	// others read.
+	Drop() error
 	io.Closer
+}
+
+// Maps tells whether the mappings of a file system take no memory for what nobody
+// reads. Where the system cannot map files they are read whole.
+func Maps(fsys FS) bool {
+	switch f := fsys.(type) {
+	case OS:
+		return mapsFiles
+	case *Mem:
+		return true
+	case *Fault:
+		return Maps(f.inner)
+	}
+	return false
 }
