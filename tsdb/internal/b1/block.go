@@ -249,7 +249,7 @@ func ints[T codec.Lane](b *Block, dst, scratch []T, i int) error {
 		ok := false
 		if i == from && (i+n == end || b.prefix()) {
 			ok = decode(b, dst[:n], k)
-		} else {
+		} else if ok = decodeTail(b, dst[:n], k, i-from); !ok {
 			part := scratch[:b.need(i+n-from, end-from)]
 			ok = decode(b, part, k)
 			copy(dst[:n], part[i-from:])
@@ -317,6 +317,25 @@ func decodeQ[T codec.Lane](b *Block, dst []T, k int, exact bool) (used int, ok b
 		slope = b.dir.at(dirSlope, k)
 	}
 	return codec.Decode(dst, total, &b.h.Params, T(b.dir.at(dirStart, k)), T(slope), b.data[b.offsets[k]:], exact, &b.scratch)
+}
+
+// decodeTail is decode of the mantissas, or ordered doubles, of mini-block k from the
+// skip-th on; it is false, and nothing done, unless they are few and that saves time.
+func decodeTail[T codec.Lane](b *Block, dst []T, k, skip int) bool {
+	h := &b.h
+	if h.Layout != LayoutMinis || !tailOfQ(b, dst, k, skip) {
+		return false
+	}
+	if h.Divisor != 1 {
+		codec.Multiply(dst, h.Divisor, h.Base)
+	}
+	return true
+}
+
+// tailOfQ is decodeTail before Divisor and Base.
+func tailOfQ[T codec.Lane](b *Block, dst []T, k, skip int) bool {
+	total := min(b.h.mini(), b.h.Count-k<<b.h.MiniLog)
+	return codec.DecodeTail(dst, skip, total, &b.h.Params, T(b.dir.at(dirStart, k)), b.data[b.offsets[k]:], &b.scratch)
 }
 
 // runFill calls fill for every run of the n samples from i on; at counts from i.
@@ -437,7 +456,10 @@ func decimals[T codec.Lane](b *Block, dst []float64, q []T, k, skip int) bool {
 		total := min(h.mini(), h.Count-k<<h.MiniLog)
 		return codec.DecodeDecimals(dst, total, &h.Params, b.dir.at(dirStart, k), b.data[b.offsets[k]:], &tens, &b.scratch)
 	}
-	_, ok := decodeQ(b, q, k, false)
+	ok := tailOfQ(b, q[skip:skip+len(dst)], k, skip)
+	if !ok {
+		_, ok = decodeQ(b, q, k, false)
+	}
 	codec.Decimals(dst, q[skip:], h.Divisor, h.Base, h.Scale)
 	return ok
 }

@@ -334,12 +334,34 @@ func (b *Block) miniExtreme(k int, greatest bool) int64 {
 	return b.h.stat(d.at(dirStart, k)-d.at(dirBelow, k), d.at(dirMinUlps, k))
 }
 
+// rises tells whether none of the samples [i, j), which are no exceptions, is known to
+// be below the one before; false where that is not known.
+func (h *Header) rises(i, j int) bool {
+	if h.Resets >= manyResets {
+		return false
+	}
+	for _, at := range h.ResetAt[:h.Resets] {
+		if int(at) > i && int(at) < j {
+			return false
+		}
+	}
+	return true
+}
+
 // partExtreme is that of the samples [i, j) of mini-block k that are no
 // exceptions; any is false if there are none.
 func (b *Block) partExtreme(k, i, j int, greatest bool) (best int64, any, ok bool) {
 	from := k << b.h.MiniLog
 	total := min(b.h.mini(), b.h.Count-from)
 	list := b.exceptionsIn(i, j)
+	if b.h.Domain == codec.Decimals10 && len(list) == 0 && b.h.rises(i, j) {
+		if greatest {
+			i = j - 1
+		}
+		var end [1]int64
+		err := decodeAt(b, end[:], i)
+		return end[0], true, err == nil
+	}
 	if b.Narrow() {
 		part := b.narrow[:b.need(j-from, total)]
 		if !decode(b, part, k) {

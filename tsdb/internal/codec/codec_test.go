@@ -85,6 +85,7 @@ func TestStreams(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var c Coder
 	var scratch Scratch
+	tails := 0
 	f := func(name string, p Params, v []int64) {
 		b := c.Append(nil, &p, v)
 		slope := int64(0)
@@ -112,6 +113,16 @@ func TestStreams(t *testing.T) {
 					require.True(t, ok)
 					require.Equal(t, v[:len(some)], some, "%s %+v", name, p)
 				}
+				skip := r.IntN(len(v))
+				end := skip + 1 + r.IntN(min(len(v)-skip, 20))
+				if DecodeTail(got[skip:end], skip, len(v), &p, v[0], append(b[:len(b):len(b)], tail...), &scratch) {
+					tails++
+					require.Equal(t, v, got, "%s %+v", name, p)
+					require.True(t, DecodeTail(low[skip:end], skip, len(v), &p, int32(v[0]), append(b[:len(b):len(b)], tail...), &scratch))
+					for i := range v {
+						require.Equal(t, int32(v[i]), low[i])
+					}
+				}
 			}
 		}
 	}
@@ -125,6 +136,27 @@ func TestStreams(t *testing.T) {
 				f(name, Params{Codec: Huff, Order: order, Table: uint8(r.IntN(singleTables)) + pairBase, Shift: uint8(r.IntN(57)), Centre: r.Int64N(9)}, v)
 				f(name, Params{Codec: Huff, Order: order, Table: pairBase, Centre: r.Int64N(2)}, v)
 			}
+		}
+	}
+	require.Greater(t, tails, 100)
+}
+
+// TestSumFields adds packed numbers of every width one by one.
+func TestSumFields(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 2))
+	for width := range uint(maxShift + 1) {
+		for range 50 {
+			n := r.IntN(300)
+			var w BitWriter
+			want := uint64(0)
+			for range n {
+				x := r.Uint64() & maskOf(width)
+				want += x
+				w.Write(x, width)
+			}
+			w.Write(r.Uint64(), uint(r.IntN(65))) // what follows
+			w.Flush()
+			require.Equal(t, want, sumFields(w.B, width, n), "%d numbers of %d bits", n, width)
 		}
 	}
 }

@@ -73,6 +73,10 @@ func FuzzDecode(f *testing.F) {
 			_, ok = Decode(part, len(v), &p, 1, 2, src, false, &s)
 			require.True(t, ok)
 			require.Equal(t, v[:len(part)], part)
+			last := part[len(part)-1:]
+			if last[0] = 0; DecodeTail(last, len(part)-1, len(v), &p, 1, src, &s) {
+				require.Equal(t, v[:len(part)], part)
+			}
 		}
 		doubles := make([]float64, len(v))
 		tens := Tens{Divisor: 1 + 2*int64(shift&1), Base: 5, Scale: table % (MaxScale + 1)}
