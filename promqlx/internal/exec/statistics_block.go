@@ -72,6 +72,7 @@ type block struct {
 	atEdge  float64 // its value,
 	preEdge float64 // and that of the one before
 	list    []int
+	pair    tsdb.Span // kept for pick
 }
 
 // add adds what the windows have of a block of series i.
@@ -172,11 +173,25 @@ func (s *statist) fall(b *block) {
 		}
 	} else {
 		for _, k := range list {
-			s.drops = append(s.drops, drop{b.time(k), b.at(k - 1)})
+			before, known := b.beforeFall(list)
+			if !known {
+				before = b.at(k - 1)
+			}
+			s.drops = append(s.drops, drop{b.time(k), before})
 		}
 	}
 	b.list = list
 	s.prev = b.at(b.n - 1)
+}
+
+// beforeFall returns what a counter had come to when it fell, if that was the once
+// within the block and the last value is less: then it is the greatest.
+func (b *block) beforeFall(falls []int) (v float64, known bool) {
+	if len(falls) != 1 {
+		return 0, false
+	}
+	most, exact := b.span.Stat(tsdb.StatMax, 0, b.n)
+	return most, exact && most > b.at(b.n-1)
 }
 
 // open turns to another block.
@@ -296,8 +311,9 @@ func (b *block) at(k int) float64 {
 func (b *block) pick(k int) float64 {
 	b.s.work += cutCost
 	next := min(k+1, b.n-1)
-	pair := b.span.Slice(k, next+1)
-	if err := b.cursor.Load(&pair); err != nil {
+	b.pair = b.span.Slice(k, next+1)
+	pair := &b.pair
+	if err := b.cursor.Load(pair); err != nil {
 		b.err = err
 		return 0
 	}
