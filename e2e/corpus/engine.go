@@ -105,11 +105,7 @@ func (e *Engine) prepare(ctx context.Context, q storage.Queryable, text string,
 	if err != nil {
 		return nil, err
 	}
-	if stmt.Expr, err = e.engine.ParseExpr(text); err != nil {
-		qry.Close()
-		return nil, err
-	}
-	return &query{Query: qry, text: text, stmt: &stmt}, nil
+	return &query{Query: qry, engine: e.engine, text: text, stmt: stmt}, nil
 }
 
 func queryOptions(o promql.QueryOpts) promqlx.QueryOptions {
@@ -122,8 +118,9 @@ func queryOptions(o promql.QueryOpts) promqlx.QueryOptions {
 // query is a promqlx.Query with what else a promql.Query has.
 type query struct {
 	promqlx.Query
-	text string
-	stmt *parser.EvalStmt
+	engine *promqlx.Engine
+	text   string
+	stmt   parser.EvalStmt // without the expression
 
 	mu       sync.Mutex
 	cancel   context.CancelFunc
@@ -149,7 +146,17 @@ func (q *query) Cancel() {
 	}
 }
 
-func (q *query) Statement() parser.Statement { return q.stmt }
+// Statement parses the text, which few ask for: a promqlx.Query does not have one,
+// and to make it for each would be measured as what a query takes.
+func (q *query) Statement() parser.Statement {
+	expr, err := q.engine.ParseExpr(q.text)
+	if err != nil {
+		panic(err) // it was parsed before
+	}
+	stmt := q.stmt
+	stmt.Expr = expr
+	return &stmt
+}
 
 func (q *query) String() string { return q.text }
 
