@@ -47,22 +47,63 @@ func (h *stepHeap) up(j int) {
 	}
 }
 
-// down is that of container/heap, from the top.
-func (h *stepHeap) down() {
-	for i := 0; ; {
+// settle puts a value in the place of the top and lets it down, as container/heap
+// does, but for that it moves a hole rather than the value, and what is above it up.
+// The value is not NaN.
+func (h *stepHeap) settle(f float64, from int32) {
+	if h.reverse {
+		settleBiggest(h.f, h.from, f, from)
+		return
+	}
+	settleSmallest(h.f, h.from, f, from)
+}
+
+// settleSmallest is settle of a heap with the smallest value on top.
+func settleSmallest(fs []float64, froms []int32, f float64, from int32) {
+	froms = froms[:len(fs)]
+	i := 0
+	for {
 		j := 2*i + 1
-		if j >= len(h.f) {
-			return
+		if j >= len(fs) {
+			break
 		}
-		if j+1 < len(h.f) && h.Less(j+1, j) {
-			j++
+		x := fs[j]
+		if j+1 < len(fs) {
+			if y := fs[j+1]; y < x || y != y {
+				j, x = j+1, y
+			}
 		}
-		if !h.Less(j, i) {
-			return
+		if !(x < f || x != x) {
+			break
 		}
-		h.Swap(i, j)
+		fs[i], froms[i] = x, froms[j]
 		i = j
 	}
+	fs[i], froms[i] = f, from
+}
+
+// settleBiggest is settle of a heap with the biggest value on top.
+func settleBiggest(fs []float64, froms []int32, f float64, from int32) {
+	froms = froms[:len(fs)]
+	i := 0
+	for {
+		j := 2*i + 1
+		if j >= len(fs) {
+			break
+		}
+		x := fs[j]
+		if j+1 < len(fs) {
+			if y := fs[j+1]; y > x || y != y {
+				j, x = j+1, y
+			}
+		}
+		if !(x > f || x != x) {
+			break
+		}
+		fs[i], froms[i] = x, froms[j]
+		i = j
+	}
+	fs[i], froms[i] = f, from
 }
 
 // sort puts the last to be dropped first.
@@ -89,8 +130,8 @@ type heaps struct {
 	floats  slab[float64]
 	ints    slab[int32]
 	rows    column[chosen]
-	chosen  int // rows
-	cur     int // number of the row being added, -1 if nothing of it is chosen
+	refs    []int32 // by row, the samples of it that are in heaps
+	cur     int     // number of the row being added, -1 if nothing of it is chosen
 	held    int64
 }
 
@@ -102,7 +143,6 @@ func newHeaps(n int, reverse bool) heaps {
 type chosen struct {
 	labels labels.Labels
 	h      *histogram.FloatHistogram // of an instant query
-	refs   int32                     // samples in heaps
 	drop   bool
 }
 
@@ -136,14 +176,6 @@ func (a *heaps) push(gr *heapGroup, i int, f float64, r *row.Row, most int64) st
 	return h
 }
 
-// replaceTop puts a value of r in the place of the top of h.
-func (a *heaps) replaceTop(h stepHeap, f float64, r *row.Row) {
-	from := a.choose(r)
-	a.release(h.from[0])
-	h.f[0], h.from[0] = f, from
-	h.down()
-}
-
 // widen makes the heaps of a group hold more.
 func (a *heaps) widen(gr *heapGroup, most int64) {
 	room := max(2*gr.room, 4)
@@ -161,9 +193,16 @@ func (a *heaps) widen(gr *heapGroup, most int64) {
 
 // choose returns the number of r, which has one more sample in a heap.
 func (a *heaps) choose(r *row.Row) int32 {
+	k := a.number(r)
+	a.refs[k]++
+	return k
+}
+
+// number returns the number of r, the row being added.
+func (a *heaps) number(r *row.Row) int32 {
 	if a.cur < 0 {
-		a.cur = a.chosen
-		a.chosen++
+		a.cur = len(a.refs)
+		a.refs = append(a.refs, 0)
 		c := a.row(a.cur)
 		c.labels, c.drop = r.Labels, r.DropName
 		if a.n == 1 {
@@ -171,7 +210,6 @@ func (a *heaps) choose(r *row.Row) int32 {
 		}
 		a.held += int64(r.Labels.ByteSize())
 	}
-	a.row(a.cur).refs++
 	return int32(a.cur)
 }
 
@@ -179,11 +217,22 @@ func (a *heaps) row(k int) *chosen { return &a.rows.at(k)[0] }
 
 // release takes one sample of a row out, and lets its labels go with the last.
 func (a *heaps) release(k int32) {
-	c := a.row(int(k))
-	if c.refs--; c.refs == 0 && int(k) != a.cur {
+	if a.refs[k]--; a.refs[k] == 0 && int(k) != a.cur {
+		c := a.row(int(k))
 		a.held -= int64(c.labels.ByteSize())
 		c.labels = labels.EmptyLabels()
 	}
+}
+
+// forget ends the row being added: if all its samples are out again there was
+// none.
+func (a *heaps) forget() {
+	if k := a.cur; k >= 0 && a.refs[k] == 0 {
+		a.held -= int64(a.row(k).labels.ByteSize())
+		*a.row(k) = chosen{}
+		a.refs = a.refs[:k]
+	}
+	a.cur = -1
 }
 
 // emitOrdered hands over the samples of an instant query, by group.
@@ -219,12 +268,12 @@ func (a *heaps) emitRows(emit func(*row.Row) error) error {
 		f    float64
 	}
 	total := 0
-	start := make([]int, a.chosen+1) // of each row's samples
-	for k := range a.chosen {
+	start := make([]int, len(a.refs)+1) // of each row's samples
+	for k, n := range a.refs {
 		start[k] = total
-		total += int(a.row(k).refs)
+		total += int(n)
 	}
-	start[a.chosen] = total
+	start[len(a.refs)] = total
 	samples, next := make([]sample, total), append([]int(nil), start...)
 	for g := range a.count {
 		gr := &a.groups.at(g)[0]
@@ -237,11 +286,11 @@ func (a *heaps) emitRows(emit func(*row.Row) error) error {
 		}
 	}
 	out := row.New(a.n)
-	for k := range a.chosen {
-		c := a.row(k)
-		if c.refs == 0 {
+	for k, n := range a.refs {
+		if n == 0 {
 			continue
 		}
+		c := a.row(k)
 		out.Reset()
 		out.Labels, out.DropName = c.labels, c.drop
 		for _, s := range samples[start[k]:start[k+1]] {
@@ -255,5 +304,5 @@ func (a *heaps) emitRows(emit func(*row.Row) error) error {
 }
 
 func (a *heaps) bytes() int64 {
-	return a.held + int64(8*a.floats.held+4*a.ints.held+80*a.groups.held+40*a.rows.held)
+	return a.held + int64(8*a.floats.held+4*a.ints.held+4*cap(a.refs)+80*a.groups.held+32*a.rows.held)
 }

@@ -88,8 +88,8 @@ func (a *tops) Add(g int, r *row.Row) {
 		} else {
 			x &= interestingTop(top[lo:hi], r.F[lo:hi])
 		}
-		for ; x != 0; x &= x - 1 {
-			a.offer(gr, lo+bits.TrailingZeros64(x), r, top)
+		if x != 0 {
+			a.offer(gr, lo, x, r, top)
 		}
 	}
 	a.forget()
@@ -131,34 +131,33 @@ func interestingBottom(top, x []float64) (places uint64) {
 	return places
 }
 
-// offer takes the sample of r at step i in if it is among the k so far, as
-// aggregationK of Prometheus' promql/engine.go.
-func (a *tops) offer(gr *heapGroup, i int, r *row.Row, top []float64) {
-	k, f := a.k[i], r.F[i]
-	if k < 1 {
-		return
-	}
-	if gr.room == 1 && gr.size[i] == 1 && k == 1 { // a heap of one, full
-		if t := gr.f[i]; a.beats(f, t) {
-			from := a.choose(r)
-			a.release(gr.from[i])
-			gr.f[i], gr.from[i], top[i] = f, from, f
+// offer takes the samples of r at the places x of the 64 steps from lo on that are
+// among the k so far, as aggregationK of Prometheus' promql/engine.go.
+func (a *tops) offer(gr *heapGroup, lo int, x uint64, r *row.Row, top []float64) {
+	refs := 0
+	number := a.number(r)
+	for ; x != 0; x &= x - 1 {
+		i := lo + bits.TrailingZeros64(x)
+		k, f := a.k[i], r.F[i]
+		switch size := int64(gr.size[i]); {
+		case k < 1:
+		case size < k:
+			h := a.push(gr, i, f, r, a.most)
+			if size+1 == k {
+				top[i] = h.f[0]
+			}
+		default:
+			h := a.at(gr, i)
+			if !a.beats(f, h.f[0]) {
+				continue
+			}
+			a.release(h.from[0])
+			h.settle(f, number)
+			top[i] = h.f[0]
+			refs++
 		}
-		return
 	}
-	var h stepHeap
-	if int64(gr.size[i]) < k {
-		h = a.push(gr, i, f, r, a.most)
-	} else {
-		h = a.at(gr, i)
-		if !a.beats(f, h.f[0]) {
-			return
-		}
-		a.replaceTop(h, f, r)
-	}
-	if int64(len(h.f)) == k {
-		top[i] = h.f[0]
-	}
+	a.refs[number] += int32(refs)
 }
 
 // beats tells whether f takes the place of t.
@@ -167,17 +166,6 @@ func (a *tops) beats(f, t float64) bool {
 		return t > f || t != t && f == f
 	}
 	return t < f || t != t && f == f
-}
-
-// forget ends the row being added: if all its samples are out again there was
-// none.
-func (a *heaps) forget() {
-	if a.cur >= 0 && a.row(a.cur).refs == 0 {
-		a.held -= int64(a.row(a.cur).labels.ByteSize())
-		*a.row(a.cur) = chosen{}
-		a.chosen--
-	}
-	a.cur = -1
 }
 
 func (a *tops) Finish(_ []labels.Labels, emit func(*row.Row) error) error {

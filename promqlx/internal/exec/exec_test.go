@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
@@ -177,14 +178,28 @@ func TestWaysToOneAnswer(t *testing.T) {
 // What is current at a step is found the same by the two ways of filling rows.
 func TestCurrentOfFloats(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for range 300 {
+	for range 1000 {
 		var s tsdb.Samples
 		at := int64(0)
-		for range r.IntN(50) {
-			at += 1 + r.Int64N(40)
-			s.T, s.F = append(s.T, at), append(s.F, r.Float64())
+		step, wide := 1+r.Int64N(50), 1+r.Int64N(40)
+		regular := r.IntN(2) == 0 // a sample a step, most of the time
+		for range r.IntN(50) + r.IntN(2)*200 {
+			switch {
+			case regular && r.IntN(300) == 0:
+				at -= r.Int64N(step) // one comes early
+				fallthrough
+			case regular:
+				at += step
+			default:
+				at += 1 + r.Int64N(wide)
+			}
+			f := r.Float64()
+			if r.IntN(50) == 0 {
+				f = math.Float64frombits(value.StaleNaN)
+			}
+			s.T, s.F = append(s.T, at), append(s.F, f)
 		}
-		g := scope{Grid: row.GridOf(r.Int64N(100), 1000, 1+r.Int64N(50))}
+		g := scope{Grid: row.GridOf(r.Int64N(100), max(1000, at-r.Int64N(100)), step)}
 		c := current{scope: g, off: r.Int64N(60) - 30, lookback: 1 + r.Int64N(60)}
 		fast := row.New(g.N)
 		c.floats(s.T, s.F, fast)
@@ -193,7 +208,7 @@ func TestCurrentOfFloats(t *testing.T) {
 			ref := g.T(i) - c.off
 			for k := len(s.T) - 1; k >= 0; k-- {
 				if s.T[k] <= ref {
-					if s.T[k] > ref-c.lookback {
+					if s.T[k] > ref-c.lookback && !value.IsStaleNaN(s.F[k]) {
 						slow.SetF(i, s.F[k])
 					}
 					break

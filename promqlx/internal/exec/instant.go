@@ -142,18 +142,63 @@ func (c *current) put(out *row.Row, i int, t, st int64, f float64, h *histogram.
 
 // floats is fill for a series of floats alone.
 func (c *current) floats(ts []int64, fs []float64, out *row.Row) {
-	p := 0 // the first sample after ref
-	ref := c.scope.Start - c.off
-	for i := range c.scope.N {
+	p := 0 // the first sample after the last time looked at
+	ref, step := c.scope.Start-c.off, c.scope.Step
+	for w := range out.Has {
+		lo := w << 6
+		word := out.F[lo:min(lo+64, c.scope.N)]
+		if step <= c.lookback && inStep(ts[p:], ref, step, len(word)) {
+			out.Has[w] = copyFresh(word, fs[p:])
+			p += len(word)
+		} else {
+			out.Has[w], p = c.word(ts, fs, p, ref, word)
+		}
+		ref += int64(len(word)) * step
+	}
+}
+
+// inStep tells whether at each of n steps from ref on one more sample of ts is
+// current, less than a step old, and none comes in between: of a series that is
+// looked at as often as it is written.
+func inStep(ts []int64, ref, step int64, n int) bool {
+	if len(ts) < n {
+		return false
+	}
+	for _, t := range ts[:n] {
+		if uint64(ref-t) >= uint64(step) { // t is after ref too
+			return false
+		}
+		ref += step
+	}
+	return len(ts) == n || ts[n] > ref-step
+}
+
+// copyFresh copies as many values as dst has and tells which of them are no markers.
+func copyFresh(dst, src []float64) (has uint64) {
+	copy(dst, src)
+	has = ^uint64(0) >> (64 - len(dst))
+	for i, f := range dst {
+		if math.Float64bits(f) == value.StaleNaN {
+			has &^= 1 << i
+		}
+	}
+	return has
+}
+
+// word finds what is current at the steps of one word of a set, from ref on; p is
+// the first sample after the step before, and then after the last of the steps.
+func (c *current) word(ts []int64, fs []float64, p int, ref int64, word []float64) (has uint64, after int) {
+	for i := range word {
 		for p < len(ts) && ts[p] <= ref {
 			p++
 		}
 		if p > 0 && ts[p-1] > ref-c.lookback {
 			if f := fs[p-1]; math.Float64bits(f) != value.StaleNaN {
-				out.F[i] = f
-				out.Has.Set(i)
+				word[i] = f
+				has |= 1 << i
 			}
 		}
 		ref += c.scope.Step
 	}
+	return has, p
 }
