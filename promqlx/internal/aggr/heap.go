@@ -47,15 +47,15 @@ func (h *stepHeap) up(j int) {
 	}
 }
 
-// settle puts a value in the place of the top and lets it down, as container/heap
-// does, but for that it moves a hole rather than the value, and what is above it up.
-// The value is not NaN.
-func (h *stepHeap) settle(f float64, from int32) {
-	if h.reverse {
-		settleBiggest(h.f, h.from, f, from)
+// settle puts a value, which is not NaN, in the place of the top of a heap, with the
+// biggest or the smallest value on top, and lets it down as container/heap does, but
+// for that it moves a hole rather than the value.
+func settle(fs []float64, froms []int32, f float64, from int32, biggest bool) {
+	if biggest {
+		settleBiggest(fs, froms, f, from)
 		return
 	}
-	settleSmallest(h.f, h.from, f, from)
+	settleSmallest(fs, froms, f, from)
 }
 
 // settleSmallest is settle of a heap with the smallest value on top.
@@ -119,6 +119,7 @@ type heapGroup struct {
 	f    []float64
 	from []int32
 	size []int32 // by step
+	full int     // steps at which there are as many values as there are to be
 }
 
 // heaps are the groups of the aggregations that choose among series.
@@ -222,6 +223,12 @@ func (a *heaps) release(k int32) {
 		a.held -= int64(c.labels.ByteSize())
 		c.labels = labels.EmptyLabels()
 	}
+}
+
+// releaseMany takes n samples of a row out.
+func (a *heaps) releaseMany(k int32, n int32) {
+	a.refs[k] -= n - 1
+	a.release(k)
 }
 
 // forget ends the row being added: if all its samples are out again there was

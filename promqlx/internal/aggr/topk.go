@@ -47,6 +47,7 @@ type tops struct {
 	bottom bool
 	k      []int64 // by step; nil: nothing is chosen
 	most   int64   // of k
+	same   bool    // k is the same at all steps
 	// tops are by group and step what a value must beat to be of interest: the
 	// top of the heap, NaN (which anything may beat) if it is not full.
 	tops column[float64]
@@ -58,8 +59,9 @@ func newTops(b base) *tops {
 	a := &tops{base: b, bottom: b.Op == parser.BOTTOMK, tops: newFloats(b.env, b.n)}
 	a.heaps = newHeaps(b.n, a.bottom)
 	a.k, a.err = countsOf(b.Param)
+	a.same = true
 	for _, k := range a.k {
-		a.most = max(a.most, k)
+		a.most, a.same = max(a.most, k), a.same && k == a.k[0]
 	}
 	return a
 }
@@ -88,7 +90,11 @@ func (a *tops) Add(g int, r *row.Row) {
 		} else {
 			x &= interestingTop(top[lo:hi], r.F[lo:hi])
 		}
-		if x != 0 {
+		switch {
+		case x == 0:
+		case a.same && gr.full == a.base.n:
+			a.replace(gr, lo, x, r, top)
+		default:
 			a.offer(gr, lo, x, r, top)
 		}
 	}
@@ -134,8 +140,6 @@ func interestingBottom(top, x []float64) (places uint64) {
 // offer takes the samples of r at the places x of the 64 steps from lo on that are
 // among the k so far, as aggregationK of Prometheus' promql/engine.go.
 func (a *tops) offer(gr *heapGroup, lo int, x uint64, r *row.Row, top []float64) {
-	refs := 0
-	number := a.number(r)
 	for ; x != 0; x &= x - 1 {
 		i := lo + bits.TrailingZeros64(x)
 		k, f := a.k[i], r.F[i]
@@ -145,19 +149,55 @@ func (a *tops) offer(gr *heapGroup, lo int, x uint64, r *row.Row, top []float64)
 			h := a.push(gr, i, f, r, a.most)
 			if size+1 == k {
 				top[i] = h.f[0]
+				gr.full++
 			}
 		default:
 			h := a.at(gr, i)
 			if !a.beats(f, h.f[0]) {
 				continue
 			}
+			from := a.choose(r)
 			a.release(h.from[0])
-			h.settle(f, number)
+			settle(h.f, h.from, f, from, a.bottom)
 			top[i] = h.f[0]
-			refs++
 		}
 	}
-	a.refs[number] += int32(refs)
+}
+
+// replace is offer for a group whose heaps are full, with as many values at all steps.
+// At the places x a sample of r beats the top, unless it is NaN. Rows that go are let
+// go by runs of steps.
+func (a *tops) replace(gr *heapGroup, lo int, x uint64, r *row.Row, top []float64) {
+	k := gr.room
+	number, refs := a.number(r), int32(0)
+	gone, times := int32(-1), int32(0)
+	for ; x != 0; x &= x - 1 {
+		i := lo + bits.TrailingZeros64(x)
+		f := r.F[i]
+		if f != f {
+			continue
+		}
+		from := gr.from[i*k : i*k+k]
+		if from[0] != gone {
+			if times > 0 {
+				a.releaseMany(gone, times)
+			}
+			gone, times = from[0], 0
+		}
+		times++
+		refs++
+		if k == 1 {
+			gr.f[i], from[0], top[i] = f, number, f
+			continue
+		}
+		fs := gr.f[i*k : i*k+k]
+		settle(fs, from, f, number, a.bottom)
+		top[i] = fs[0]
+	}
+	if times > 0 {
+		a.releaseMany(gone, times)
+	}
+	a.refs[number] += refs
 }
 
 // beats tells whether f takes the place of t.
