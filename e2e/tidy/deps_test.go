@@ -64,7 +64,8 @@ const depsRules = `
 	NONE < promqlx/internal/row
 	< promqlx/internal/rollup, promqlx/internal/aggr, promqlx/internal/binop, promqlx/internal/funcs,
 	  promqlx/internal/info;
-	NONE < promqlx/internal/plan < promqlx/internal/promql;
+	NONE < promqlx/internal/plan;
+	promqlx/internal/plan, promqlx/internal/funcs < promqlx/internal/promql;
 	tsdb, promqlx/internal/plan, promqlx/internal/rollup, promqlx/internal/aggr,
 	promqlx/internal/binop, promqlx/internal/funcs, promqlx/internal/info
 	< promqlx/internal/exec;

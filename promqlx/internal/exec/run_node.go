@@ -167,7 +167,7 @@ func (q *query) prepare(ctx context.Context, n *plan.Call, g scope) (*prepared, 
 		f.Each = nil // as of a date function: of the steps' own times
 	}
 	c := &prepared{Func: f, letGo: q.letGo, args: make([][]*row.Row, len(n.Args)), in: &funcs.Input{
-		Args: make([][]float64, len(n.Args)), Texts: make([]string, len(n.Args)), Absent: n.Absent,
+		Args: make([][]float64, len(n.Args)), Texts: make([]string, len(n.Args)), Absent: n.Absent, Pattern: n.Pattern,
 		Pos: n.Position(), ArgPos: positions(n.ArgPos), Env: q.env(g.Grid),
 	}}
 	for i, a := range n.Args {

@@ -20,8 +20,8 @@ type Input struct {
 	Pos    posrange.PositionRange // of the call
 	ArgPos []posrange.PositionRange
 	Env    *row.Env
-
-	pattern *regexp.Regexp // that label_replace's Check compiled
+	// Pattern is that of label_replace; if it is nil Check compiles it.
+	Pattern *regexp.Regexp
 }
 
 // Func is one function. Exactly one of the forms is set; the date functions

@@ -15,31 +15,36 @@ import (
 // become equal are joined at once, at an instant with late removal of names
 // too. (evalLabelReplace and evalLabelJoin of Prometheus' promql/functions.go.)
 
+// checkReplace checks the strings of label_replace and compiles its pattern, if that
+// was not done when the query was planned.
 func checkReplace(in *Input) (err error) {
-	in.pattern, err = replacePattern(in)
-	return err
+	if in.Pattern == nil {
+		if in.Pattern, err = ReplacePattern(in.Texts[4]); err != nil {
+			return err
+		}
+	}
+	if dst := in.Texts[1]; !model.UTF8Validation.IsValidLabelName(dst) {
+		return fmt.Errorf("invalid destination label name in label_replace(): %s", dst)
+	}
+	return nil
 }
 
-// replacePattern checks the strings of label_replace and compiles its pattern.
-func replacePattern(in *Input) (*regexp.Regexp, error) {
-	dst, pattern := in.Texts[1], in.Texts[4]
+// ReplacePattern compiles the pattern of label_replace.
+func ReplacePattern(pattern string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile("^(?s:" + pattern + ")$")
 	if err != nil {
 		return nil, fmt.Errorf("invalid regular expression in label_replace(): %s", pattern)
-	}
-	if !model.UTF8Validation.IsValidLabelName(dst) {
-		return nil, fmt.Errorf("invalid destination label name in label_replace(): %s", dst)
 	}
 	return re, nil
 }
 
 func labelReplace(in *Input, args [][]*row.Row) ([]*row.Row, error) {
-	if in.pattern == nil {
+	if in.Pattern == nil {
 		if err := checkReplace(in); err != nil {
 			return nil, err
 		}
 	}
-	re := in.pattern
+	re := in.Pattern
 	dst, replacement, src := in.Texts[1], in.Texts[2], in.Texts[3]
 	b := labels.NewBuilder(labels.EmptyLabels())
 	var last, value string

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"regexp"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -126,6 +127,9 @@ type Call struct {
 	ArgPos []Pos
 	// Absent are the labels that absent gives its series.
 	Absent labels.Labels
+	// Pattern is that of label_replace, compiled once for all that run the plan; nil
+	// if whoever evaluates is to compile it: if it is wrong, or may be large.
+	Pattern *regexp.Regexp
 	// Collide tells that rows can come out with equal labels; see Rollup.
 	Collide bool
 }

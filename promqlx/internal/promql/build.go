@@ -3,13 +3,16 @@ package promql
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/schema"
 
+	"github.com/varvedb/varve/promqlx/internal/funcs"
 	"github.com/varvedb/varve/promqlx/internal/plan"
 )
 
@@ -147,6 +150,9 @@ func (f *front) call(n *parser.Call, raw bool) (plan.Node, error) {
 			call.Absent = absentLabels(vs.LabelMatchers)
 		}
 	}
+	if name == "label_replace" {
+		call.Pattern = pattern(call.Args[4])
+	}
 	return call, nil
 }
 
@@ -241,4 +247,18 @@ func absentLabels(ms []*labels.Matcher) labels.Labels {
 		}
 	}
 	return b.Labels()
+}
+
+// pattern compiles the pattern of label_replace, if it takes no more memory than its
+// text lets expect: plans are remembered by what that takes.
+func pattern(n plan.Node) *regexp.Regexp {
+	text, ok := n.(*plan.Text)
+	if !ok || strings.Contains(text.Value, "{") || strings.Contains(text.Value, `\p`) || strings.Contains(text.Value, `\P`) {
+		return nil
+	}
+	re, err := funcs.ReplacePattern(text.Value)
+	if err != nil {
+		return nil // which evaluation says
+	}
+	return re
 }

@@ -10,26 +10,39 @@ import (
 // step are ErrSameLabels. (mergeSeriesWithSameLabelset of Prometheus' engine.)
 // The rows are the caller's own and are changed.
 func MergeSame(rows []*Row) ([]*Row, error) {
-	if len(rows) < 2 {
+	if ascending(rows) {
 		return rows, nil
 	}
-	seen := make(map[uint64][]*Row, len(rows))
+	seen := make(map[uint64]int32, len(rows)) // by hash, the number of the last row that had it, plus 1
+	before := make([]int32, 0, len(rows))     // by row, the one before of its hash, plus 1
 	out := rows[:0]
 next:
 	for _, r := range rows {
 		h := r.Labels.Hash()
-		for _, first := range seen[h] {
-			if labels.Equal(first.Labels, r.Labels) {
+		for k := seen[h]; k > 0; k = before[k-1] {
+			if first := out[k-1]; labels.Equal(first.Labels, r.Labels) {
 				if err := first.absorb(r); err != nil {
 					return nil, err
 				}
 				continue next
 			}
 		}
-		seen[h] = append(seen[h], r)
+		before = append(before, seen[h])
 		out = append(out, r)
+		seen[h] = int32(len(out))
 	}
 	return out, nil
+}
+
+// ascending tells whether each row comes behind the one before by its labels: so
+// most come from a store, and no two are equal.
+func ascending(rows []*Row) bool {
+	for i := 1; i < len(rows); i++ {
+		if labels.Compare(rows[i-1].Labels, rows[i].Labels) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // absorb takes the samples of b over into r.
