@@ -72,6 +72,38 @@ func TestDisconnectStopsQuery(t *testing.T) {
 	}
 }
 
+// A text that takes long to be parsed counts as a query that runs, and is given up
+// in time. Each text is another one: what was parsed once is remembered.
+func TestLongTextIsGivenUp(t *testing.T) {
+	v := harness.StartVarve(t, "--query.max-concurrency=2")
+	const asked = 10
+	answers := make(chan string, asked)
+	start := time.Now()
+	for i := range asked {
+		go func() {
+			text := fmt.Sprintf(`{a%d=~"%s"}`, i, strings.Repeat(`((ab?){30}|x){33}`, 200))
+			resp, err := v.Send(http.MethodPost, "/api/v1/query", strings.NewReader(harness.Form("query", text, "timeout", "50ms").Encode()),
+				"Content-Type", "application/x-www-form-urlencoded")
+			answers <- fmt.Sprint(resp.Status, resp, err)
+		}()
+	}
+	where := map[string]int{}
+	for range asked {
+		answer := <-answers
+		require.Contains(t, answer, "503")
+		for _, at := range []string{"query queue", "query preparation"} {
+			if strings.Contains(answer, "query timed out in "+at) {
+				where[at]++
+			}
+		}
+	}
+	require.Less(t, time.Since(start), 10*cancelTime)
+	require.Equal(t, asked, where["query queue"]+where["query preparation"])
+	require.GreaterOrEqual(t, where["query preparation"], 2)
+	require.NotZero(t, where["query queue"], "who waits behind them")
+	require.Eventually(t, func() bool { return activeQueries(t, v) == 0 }, time.Minute, 10*time.Millisecond)
+}
+
 // cancelOne asks, leaves, and returns how long the query ran on: by the clock or, on
 // a machine that does other things, by the processor time that it still used. It is
 // false if the answer came first.
