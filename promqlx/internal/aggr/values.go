@@ -21,6 +21,7 @@ type values struct {
 	floats map[floatValue]int32
 	hists  map[histValue]int32
 	of     []valueOf // the results
+	texts  []byte    // their values, one after another
 	runs   []run
 	held   int64
 }
@@ -37,8 +38,8 @@ type histValue struct {
 
 // valueOf is one result.
 type valueOf struct {
-	g    int
-	text string
+	g   int
+	end int // of its value in texts
 }
 
 // run is steps at which a series has the value of a result.
@@ -89,7 +90,8 @@ func (a *values) float(g int, f float64) int32 {
 	}
 	of, ok := a.floats[key]
 	if !ok {
-		of = a.result(g, strconv.FormatFloat(f, 'f', -1, 64))
+		a.texts = strconv.AppendFloat(a.texts, f, 'f', -1, 64)
+		of = a.result(g)
 		a.floats[key] = of
 	}
 	return of
@@ -103,15 +105,18 @@ func (a *values) histogram(g int, text string) int32 {
 	key := histValue{g, text}
 	of, ok := a.hists[key]
 	if !ok {
-		of = a.result(g, text)
+		a.texts = append(a.texts, text...)
+		of = a.result(g)
 		a.hists[key] = of
+		a.held += int64(len(text))
 	}
 	return of
 }
 
-func (a *values) result(g int, text string) int32 {
-	a.of = append(a.of, valueOf{g, text})
-	a.held += int64(len(text)) + 64 + int64(unsafe.Sizeof(valueOf{}))
+// result adds one for the text that was added last.
+func (a *values) result(g int) int32 {
+	a.of = append(a.of, valueOf{g, len(a.texts)})
+	a.held += 64 // in the maps
 	return int32(len(a.of) - 1)
 }
 
@@ -129,9 +134,16 @@ func (a *values) Finish(groups []labels.Labels, emit func(*row.Row) error) error
 		next[u.of]++
 	}
 	out := row.New(a.n)
+	b := labels.NewBuilder(labels.EmptyLabels())
+	texts, from := string(a.texts), 0
 	for k, v := range a.of {
 		out.Reset()
-		out.Labels = a.labelsOf(groups[v.g], v.text)
+		out.Labels = groups[v.g]
+		if a.apart {
+			b.Reset(out.Labels)
+			out.Labels = b.Set(a.Text, texts[from:v.end]).Labels()
+		}
+		from = v.end
 		for _, u := range byResult[start[k]:start[k+1]] {
 			for i := int(u.from); i < int(u.to); i++ {
 				if !out.Has.Get(i) {
@@ -148,13 +160,6 @@ func (a *values) Finish(groups []labels.Labels, emit func(*row.Row) error) error
 	return nil
 }
 
-func (a *values) labelsOf(group labels.Labels, text string) labels.Labels {
-	if !a.apart {
-		return group
-	}
-	return labels.NewBuilder(group).Set(a.Text, text).Labels()
-}
-
 func (a *values) Bytes() int64 {
-	return a.held + int64(cap(a.runs))*int64(unsafe.Sizeof(run{}))
+	return a.held + int64(cap(a.texts)) + int64(cap(a.runs))*int64(unsafe.Sizeof(run{})) + int64(cap(a.of))*int64(unsafe.Sizeof(valueOf{}))
 }
