@@ -28,9 +28,33 @@ func (q *query) series(ctx context.Context, n plan.Node, g scope) (promql.Matrix
 		return nil, err
 	}
 	if !m.sorted {
-		slices.SortFunc(m.out, func(a, b promql.Series) int { return labels.Compare(a.Metric, b.Metric) })
+		sortSeries(m.out)
 	}
 	return m.out, nil
+}
+
+// sortSeries sorts series by their labels, no two of which are equal. It sorts labels
+// with numbers, since series are large to be moved, and puts each in its place at last.
+func sortSeries(m promql.Matrix) {
+	type place struct {
+		labels labels.Labels
+		from   int
+	}
+	order := make([]place, len(m))
+	for i, s := range m {
+		order[i] = place{s.Metric, i}
+	}
+	slices.SortFunc(order, func(a, b place) int { return labels.Compare(a.labels, b.labels) })
+	for i := range order {
+		// A cycle: what is to come to each place, until it is what was at the first.
+		first, to := m[i], i
+		for order[to].from != i {
+			from := order[to].from
+			m[to], order[to].from = m[from], to
+			to = from
+		}
+		m[to], order[to].from = first, to
+	}
 }
 
 // vector evaluates a node at one time.
@@ -163,7 +187,8 @@ func (m *matrix) points(r *row.Row, n int) []promql.FPoint {
 }
 
 // reserve makes room for n points: for all series, as far as it is known how many
-// there may be. Much of it comes out of slabs that are used again.
+// there may be. What is neither little nor one long series comes out of slabs that
+// are used again.
 func (m *matrix) reserve(n int) error {
 	if cap(m.room)-len(m.room) >= n {
 		return nil
@@ -176,15 +201,14 @@ func (m *matrix) reserve(n int) error {
 		size = min(4*cap(m.room), slabPoints)
 	}
 	size = max(size, n)
-	slab := size == slabPoints
 	if err := m.q.Meter.Grow(int64(size) * pointBytes); err != nil {
 		return err
 	}
-	if !slab {
+	if size < worthPoints || size > slabPoints {
 		m.room = make([]promql.FPoint, 0, size)
 		return nil
 	}
-	m.room = m.q.Memory.getPoints()
+	m.room = m.q.Memory.getPoints(size)
 	m.q.freed.points = append(m.q.freed.points, m.room)
-	return nil
+	return m.q.Meter.Grow(int64(cap(m.room)-size) * pointBytes)
 }

@@ -223,3 +223,34 @@ func TestCurrentOfFloats(t *testing.T) {
 		}
 	}
 }
+
+func TestSortSeries(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for n := range 40 {
+		var want, got promql.Matrix
+		for i := range n {
+			want = append(want, promql.Series{
+				Metric: labels.FromStrings("l", fmt.Sprintf("%03d", i)), Floats: []promql.FPoint{{F: float64(i)}},
+			})
+		}
+		for _, i := range r.Perm(n) {
+			got = append(got, want[i])
+		}
+		sortSeries(got)
+		require.Equal(t, want, got)
+	}
+}
+
+// Points that come back are given out again where they fit, and never too few.
+func TestPointsAgain(t *testing.T) {
+	m := &Memory{}
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 1000 {
+		n := worthPoints + r.IntN(slabPoints-worthPoints+1)
+		s := m.getPoints(n)
+		require.Empty(t, s)
+		require.GreaterOrEqual(t, cap(s), n)
+		require.LessOrEqual(t, cap(s), n+n/4)
+		m.putPoints(s[:1])
+	}
+}

@@ -10,19 +10,23 @@ import (
 	"github.com/varvedb/varve/tsdb"
 )
 
-// Slabs come in one size each.
+// Slabs come in one size each, but for those of points, of which slabPoints are the
+// largest.
 const (
 	slabFloats      = 1 << 15
 	smallSlabFloats = row.SlabFloats
 	slabPoints      = 1 << 14
+	worthPoints     = 1 << 10 // fewer are made anew
 )
 
 // Memory keeps slabs of floats and points between the queries of an engine, so
 // that few of them are the garbage collector's business. The zero value is
 // ready; it may be used by many queries at once.
 type Memory struct {
-	floats, points, small sync.Pool
-	benches               sync.Pool
+	floats, small sync.Pool
+	points        sync.Pool // of *[slabPoints]promql.FPoint
+	fewer         sync.Pool // of *[]promql.FPoint, of less room
+	benches       sync.Pool
 }
 
 // bench is what a goroutine works at while it reads series: the samples of one,
@@ -78,16 +82,28 @@ func (m *Memory) putFloats(s []float64) {
 	m.floats.Put((*[slabFloats]float64)(s))
 }
 
-// getPoints returns room for slabPoints points.
-func (m *Memory) getPoints() []promql.FPoint {
-	if s, ok := m.points.Get().(*[slabPoints]promql.FPoint); ok {
-		return s[:0]
+// getPoints returns room for n points, at most slabPoints. Queries that come again
+// and again want as many each time: of a piece of another size, that is too small or
+// of which a quarter would be left, no use is made.
+func (m *Memory) getPoints(n int) []promql.FPoint {
+	if n == slabPoints {
+		if s, ok := m.points.Get().(*[slabPoints]promql.FPoint); ok {
+			return s[:0]
+		}
+		return make([]promql.FPoint, 0, slabPoints)
 	}
-	return make([]promql.FPoint, 0, slabPoints)
+	if s, ok := m.fewer.Get().(*[]promql.FPoint); ok && n <= cap(*s) && cap(*s)-n <= n/4 {
+		return (*s)[:0]
+	}
+	return make([]promql.FPoint, 0, n)
 }
 
 func (m *Memory) putPoints(s []promql.FPoint) {
-	m.points.Put((*[slabPoints]promql.FPoint)(s[:slabPoints]))
+	if cap(s) == slabPoints {
+		m.points.Put((*[slabPoints]promql.FPoint)(s[:slabPoints]))
+		return
+	}
+	m.fewer.Put(&s)
 }
 
 // Answer is what Run returns. Its value is valid until Free.
