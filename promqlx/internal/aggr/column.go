@@ -6,12 +6,15 @@ import "github.com/varvedb/varve/promqlx/internal/row"
 const chunkLen = row.SlabFloats
 
 // column holds width values for each of many groups, in chunks of several
-// groups: groups of a single step cost no allocation of their own.
+// groups: groups of a single step cost no allocation of their own, and one such group
+// none at all. It is not to be copied when it has values.
 type column[T any] struct {
 	width  int
 	shift  int // a chunk holds 1<<shift groups
 	chunks [][]T
-	held   int // values in all chunks
+	held   int    // values in all chunks
+	one    [1][]T // the room of chunks, as long as there is one
+	few    [1]T   // the first chunk, as long as that is long enough
 	// lend and back are where chunks of chunkLen come from and go to, if that is not
 	// the garbage collector.
 	lend func() []T
@@ -71,6 +74,9 @@ func (c *column[T]) peek(g int) []T {
 // grow makes chunk k at least size values long. The first chunk doubles, so
 // that few groups take little; others are made whole.
 func (c *column[T]) grow(k, size int) {
+	if c.chunks == nil {
+		c.chunks = c.one[:0]
+	}
 	for len(c.chunks) <= k {
 		c.chunks = append(c.chunks, nil)
 	}
@@ -78,6 +84,11 @@ func (c *column[T]) grow(k, size int) {
 		c.chunks[k] = c.lend()
 		clear(c.chunks[k])
 		c.held += chunkLen
+		return
+	}
+	if k == 0 && size == 1 {
+		c.chunks[0] = c.few[:]
+		c.held++
 		return
 	}
 	old := c.chunks[k]

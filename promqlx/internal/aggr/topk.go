@@ -79,6 +79,11 @@ func (a *tops) Add(g int, r *row.Row) {
 	a.setUp(g, top)
 	gr := a.group(g)
 	a.cur = -1
+	if a.same && gr.room == 0 {
+		a.first(gr, r, top)
+		a.forget()
+		return
+	}
 	for w, x := range r.Has {
 		if x == 0 {
 			continue
@@ -160,6 +165,27 @@ func (a *tops) offer(gr *heapGroup, lo int, x uint64, r *row.Row, top []float64)
 			a.release(h.from[0])
 			settle(h.f, h.from, f, from, a.bottom)
 			top[i] = h.f[0]
+		}
+	}
+}
+
+// first is offer for all samples of the first row of a group that has any, where as
+// many values are to be at all steps: each is a heap of its own.
+func (a *tops) first(gr *heapGroup, r *row.Row, top []float64) {
+	count := r.Has.Count()
+	if count == 0 {
+		return
+	}
+	a.widen(gr, a.most)
+	number := a.number(r)
+	a.refs[number] += int32(count)
+	if a.most == 1 {
+		gr.full = count
+	}
+	for i := r.Has.Next(0); i >= 0; i = r.Has.Next(i + 1) {
+		gr.f[i], gr.from[i], gr.size[i] = r.F[i], number, 1
+		if a.most == 1 {
+			top[i] = r.F[i]
 		}
 	}
 }
