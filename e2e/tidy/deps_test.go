@@ -74,12 +74,24 @@ const depsRules = `
 	NONE < promqlx/internal/budget, promqlx/internal/trace < promqlx/internal/exec;
 	NONE < promqlx/internal/top;
 
+	# The MetricsQL dialect: sets of series, kernels of its own on them, and what reads
+	# the store for them.
+	NONE < promqlx/internal/metricsql/series;
+	promqlx/internal/row, promqlx/internal/metricsql/series
+	< promqlx/internal/metricsql/rollup, promqlx/internal/metricsql/transform,
+	  promqlx/internal/metricsql/aggr, promqlx/internal/metricsql/binop;
+	NONE < promqlx/internal/metricsql;
+	tsdb, promqlx/internal/metricsql, promqlx/internal/metricsql/rollup, promqlx/internal/metricsql/transform,
+	promqlx/internal/metricsql/aggr, promqlx/internal/metricsql/binop, promqlx/internal/budget, promqlx/internal/trace
+	< promqlx/internal/metricsql/eval;
+
 	# Answers that are kept: it knows plans, and what may be kept of them, but
 	# neither how they are run nor the store.
 	promqlx/internal/plan, promqlx/internal/funcs, promqlx/internal/trace < promqlx/internal/cache;
 
 	# Queries read the store; they know no door.
-	promqlx/internal/exec, promqlx/internal/cache, promqlx/internal/promql, promqlx/internal/top < promqlx;
+	promqlx/internal/exec, promqlx/internal/cache, promqlx/internal/promql, promqlx/internal/top,
+	promqlx/internal/metricsql/eval < promqlx;
 
 	# The doors. They know no sibling.
 	remote/internal/wire < remote/internal/httpbody;
