@@ -1,0 +1,110 @@
+package rollup
+
+import "math"
+
+// Kernels of where values are going, as the functions of these names in
+// VictoriaMetrics' promql/rollup.go.
+
+func trendSpecs() map[string]*spec {
+	return map[string]*spec{
+		"deriv":          {kernel: slope, traits: inAggr | adjusts},
+		"holt_winters":   {build: newHoltWinters, traits: keeps},
+		"predict_linear": {build: newPredictLinear, traits: keeps},
+	}
+}
+
+func slope(w *window) float64 {
+	_, k := regression(w)
+	return k
+}
+
+func newPredictLinear(a args) (kernel, error) {
+	ahead, err := a.pair(1)
+	if err != nil {
+		return nil, err
+	}
+	return func(w *window) float64 {
+		v, k := regression(w)
+		if isNaN(v) {
+			return nan
+		}
+		return v + k*ahead[w.step]
+	}, nil
+}
+
+// regression is the straight line through the samples: its value at the step, and
+// its slope per second. (linearRegression of VictoriaMetrics' promql/rollup.go.)
+func regression(w *window) (v, k float64) {
+	if len(w.values) == 0 {
+		return nan, nan
+	}
+	if constant(w.values) {
+		return w.values[0], 0
+	}
+	var vs, ts, tvs, tts float64
+	n := 0
+	for i, v := range w.values {
+		if isNaN(v) {
+			continue
+		}
+		t := seconds(w.timestamps[i] - w.t)
+		vs += v
+		ts += t
+		tvs += t * v
+		tts += t * t
+		n++
+	}
+	if n == 0 {
+		return nan, nan
+	}
+	if d := tts - ts*ts/float64(n); math.Abs(d) >= 1e-6 {
+		k = (tvs - ts*vs/float64(n)) / d
+	}
+	return vs/float64(n) - k*ts/float64(n), k
+}
+
+func constant(values []float64) bool {
+	for _, v := range values[1:] {
+		if v != values[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// newHoltWinters is double exponential smoothing; factors outside of 0 to 1 yield
+// nothing.
+func newHoltWinters(a args) (kernel, error) {
+	if err := a.count(3); err != nil {
+		return nil, err
+	}
+	levels, err := a.scalar(1)
+	if err != nil {
+		return nil, err
+	}
+	trends, err := a.scalar(2)
+	if err != nil {
+		return nil, err
+	}
+	return func(w *window) float64 {
+		lf, tf := levels[w.step], trends[w.step]
+		if len(w.values) == 0 || lf < 0 || lf > 1 || tf < 0 || tf > 1 {
+			return nan
+		}
+		return smooth(w, lf, tf)
+	}, nil
+}
+
+func smooth(w *window, lf, tf float64) float64 {
+	level, values := start(w)
+	if len(values) == 0 {
+		return level
+	}
+	trend := values[0] - level
+	for _, v := range values {
+		next := lf*v + (1-lf)*(level+trend)
+		trend = tf*(next-level) + (1-tf)*trend
+		level = next
+	}
+	return level
+}
