@@ -1,0 +1,87 @@
+package transform
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	mql "github.com/VictoriaMetrics/metricsql"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// Call is a function and its evaluated arguments.
+type Call struct {
+	Expr *mql.FuncExpr
+	Grid row.Grid // of at least one step
+	// End is the end of the evaluation as it was given, in milliseconds, for end():
+	// it may lie behind the last step, by less than a step. Any other value, such as
+	// zero, means the last step.
+	End int64
+	// Args has one set of series for each argument of Expr, all on Grid. They belong to
+	// the function from now on.
+	Args [][]*series.Series
+	// Now is the clock of now() and of rand() without a seed; nil is time.Now.
+	Now func() time.Time
+}
+
+// call is a Call under way.
+type call struct {
+	*Call
+	keepNames bool // what one would say of the values of the arguments still holds
+}
+
+type function func(c *call) ([]*series.Series, error)
+
+// Known tells whether there is a function of that name, in any case. The empty name
+// is one: a list in parentheses, which is a union.
+func Known(name string) bool { return functions[strings.ToLower(name)] != nil }
+
+// Eval calls a function. The answer may hold series without any value. Errors are
+// those of a query that asks for what cannot be; they do not say of which function.
+// Cost: a few passes over the values, no copies of them but for histograms.
+func Eval(c *Call) ([]*series.Series, error) {
+	name := strings.ToLower(c.Expr.Name)
+	f := functions[name]
+	if f == nil {
+		return nil, fmt.Errorf("unknown func %q", c.Expr.Name)
+	}
+	return f(&call{Call: c, keepNames: c.Expr.KeepMetricNames || keepsName(name)})
+}
+
+// keepsName tells of functions of one value after another whether their answer means
+// the same as their argument. (The part of transformFuncsKeepMetricName of
+// VictoriaMetrics' promql/transform.go that counts: functions of a whole series never
+// ask for it.)
+func keepsName(name string) bool {
+	switch name {
+	case "ceil", "clamp", "clamp_max", "clamp_min", "floor", "round":
+		return true
+	}
+	return false
+}
+
+// apply changes the values of series one after another, and drops their metric's
+// name unless it is kept.
+func (c *call) apply(all []*series.Series, change func(values []float64)) []*series.Series {
+	for _, s := range all {
+		if !c.keepNames {
+			s.Name.Group = ""
+		}
+		change(s.Values)
+	}
+	return all
+}
+
+// constant is one series without labels.
+func (c *call) constant(v float64) []*series.Series {
+	return []*series.Series{series.Constant(v, c.Grid.N)}
+}
+
+func (c *call) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
