@@ -1,0 +1,130 @@
+package aggr
+
+import (
+	"fmt"
+	"strings"
+
+	mql "github.com/VictoriaMetrics/metricsql"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/row"
+)
+
+// Call is a call of an aggregate with its arguments evaluated.
+type Call struct {
+	Expr *mql.AggrFuncExpr // read only
+	Grid row.Grid
+	Args [][]*series.Series // owned by the call, which changes them in place
+}
+
+// function is an aggregate.
+type function func(c *Call) ([]*series.Series, error)
+
+// named returns the aggregate of a name in lower case, nil if there is none.
+func named(name string) function {
+	if k := kernels[name]; k != nil {
+		return perGroup(k.apply)
+	}
+	switch name {
+	case "any":
+		return evalAny
+	case "count_values":
+		return countValues
+	case "limitk":
+		return limitK
+	case "median":
+		return median
+	case "outliers_iqr":
+		return outliersIQR
+	case "outliers_mad":
+		return outliersMAD
+	case "outliersk":
+		return outliersK
+	case "quantile":
+		return quantile
+	case "quantiles":
+		return quantiles
+	case "share":
+		return perSeries(share)
+	case "zscore":
+		return perSeries(zscore)
+	}
+	if f := columns[name]; f != nil {
+		return perGroup(f)
+	}
+	return namedTopK(name)
+}
+
+// columns are the aggregates that make one series (or the buckets of one) out of
+// each group, and cannot be folded.
+var columns = map[string]func(group []*series.Series) []*series.Series{
+	"distinct":  distinct,
+	"histogram": histogram,
+	"mad":       mad,
+	"mode":      mode,
+	"stddev":    stddev,
+	"stdvar":    stdvar,
+}
+
+// Known tells whether there is an aggregate of this name, in any case.
+func Known(name string) bool { return named(strings.ToLower(name)) != nil }
+
+// Eval returns what the call evaluates to. Groups come in the order in which their
+// first series did; what is in a group is ordered as the aggregate has it. Labels of
+// the series returned are sorted, but where the series are the argument's own (any,
+// limitk, outliers, share, topk, zscore and their like), whose names are untouched.
+//
+// Errors have VictoriaMetrics' texts. The time is in proportion to the values of the
+// arguments, times a logarithm of the series in a group where it has to sort.
+func Eval(c *Call) ([]*series.Series, error) {
+	f := named(strings.ToLower(c.Expr.Name))
+	if f == nil {
+		return nil, fmt.Errorf("unknown func %q", c.Expr.Name)
+	}
+	return f(c)
+}
+
+// perGroup is an aggregate of all its arguments that makes new series out of the
+// old ones of a group.
+func perGroup(f func(group []*series.Series) []*series.Series) function {
+	return func(c *Call) ([]*series.Series, error) {
+		all, err := c.all()
+		if err != nil {
+			return nil, err
+		}
+		return c.each(f, all, c.Expr.Limit, false), nil
+	}
+}
+
+// perSeries is an aggregate of all its arguments that keeps the series and changes
+// their values.
+func perSeries(f func(group []*series.Series) []*series.Series) function {
+	return func(c *Call) ([]*series.Series, error) {
+		all, err := c.all()
+		if err != nil {
+			return nil, err
+		}
+		return c.each(f, all, c.Expr.Limit, true), nil
+	}
+}
+
+// each returns what f makes out of each group.
+func (c *Call) each(f func(group []*series.Series) []*series.Series, arg []*series.Series, limit int, keep bool) []*series.Series {
+	groups := c.groups(arg, limit, keep)
+	out := make([]*series.Series, 0, len(groups))
+	for _, group := range groups {
+		out = append(out, f(group)...)
+	}
+	return out
+}
+
+// evalAny returns the first series of each group, of one group alone if there is a
+// limit.
+func evalAny(c *Call) ([]*series.Series, error) {
+	all, err := c.all()
+	if err != nil {
+		return nil, err
+	}
+	first := func(group []*series.Series) []*series.Series { return group[:1] }
+	return c.each(first, all, min(c.Expr.Limit, 1), true), nil
+}

@@ -1,0 +1,161 @@
+package aggr
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+)
+
+// column appends the values of a group at one step, without NaNs.
+func column(dst []float64, group []*series.Series, step int) []float64 {
+	for _, s := range group {
+		if v := s.Values[step]; !math.IsNaN(v) {
+			dst = append(dst, v)
+		}
+	}
+	return dst
+}
+
+// sortedColumn is column, with the values sorted.
+func sortedColumn(dst []float64, group []*series.Series, step int) []float64 {
+	dst = column(dst, group, step)
+	slices.Sort(dst)
+	return dst
+}
+
+// quantileOf returns a quantile of sorted values: as quantileSorted of
+// VictoriaMetrics' promql/aggr.go.
+func quantileOf(phi float64, sorted []float64) float64 {
+	switch {
+	case len(sorted) == 0 || math.IsNaN(phi):
+		return math.NaN()
+	case phi < 0:
+		return math.Inf(-1)
+	case phi > 1:
+		return math.Inf(+1)
+	}
+	last := float64(len(sorted) - 1)
+	rank := phi * last
+	lower := max(0, math.Floor(rank))
+	upper := min(last, lower+1)
+	weight := rank - math.Floor(rank)
+	return sorted[int(lower)]*(1-weight) + sorted[int(upper)]*weight
+}
+
+func median(c *Call) ([]*series.Series, error) {
+	all, err := c.all()
+	if err != nil {
+		return nil, err
+	}
+	return c.each(quantileAt(series.Constant(0.5, c.Grid.N).Values), all, c.Expr.Limit, false), nil
+}
+
+func quantile(c *Call) ([]*series.Series, error) {
+	if err := c.want(2); err != nil {
+		return nil, err
+	}
+	phis, err := c.scalar(0)
+	if err != nil {
+		return nil, err
+	}
+	return c.each(quantileAt(phis), c.Args[1], c.Expr.Limit, false), nil
+}
+
+// quantileAt returns what makes a group the quantile that is asked for at each step.
+func quantileAt(phis []float64) func(group []*series.Series) []*series.Series {
+	var sorted []float64
+	return func(group []*series.Series) []*series.Series {
+		dst := group[0].Values
+		for i := range dst {
+			sorted = sortedColumn(sorted[:0], group, i)
+			dst[i] = quantileOf(phis[i], sorted)
+		}
+		return group[:1]
+	}
+}
+
+// quantiles makes several quantiles of each group, told apart by a label.
+func quantiles(c *Call) ([]*series.Series, error) {
+	if len(c.Args) < 3 {
+		return nil, fmt.Errorf("unexpected number of args: %d; expecting at least 3 args", len(c.Args))
+	}
+	label, err := c.text(0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot obtain dstLabel: %w", err)
+	}
+	last := len(c.Args) - 1
+	phis := make([]float64, last-1)
+	for i := range phis {
+		v, err := c.scalar(i + 1)
+		if err != nil {
+			return nil, err
+		}
+		phis[i] = v[0]
+	}
+	var sorted []float64
+	f := func(group []*series.Series) []*series.Series {
+		out := make([]*series.Series, len(phis))
+		for k, phi := range phis {
+			out[k] = group[0].Clone()
+			out[k].Name.Remove(label)
+			out[k].Name.Add(label, fmt.Sprintf("%g", phi))
+		}
+		for i := range group[0].Values {
+			sorted = sortedColumn(sorted[:0], group, i)
+			for k, phi := range phis {
+				out[k].Values[i] = quantileOf(phi, sorted)
+			}
+		}
+		return out
+	}
+	return c.each(f, c.Args[last], c.Expr.Limit, false), nil
+}
+
+// mode makes a group the value that most series have, the least of several.
+func mode(group []*series.Series) []*series.Series {
+	dst := group[0].Values
+	var values []float64
+	for i := range dst {
+		values = column(values[:0], group, i)
+		dst[i] = modeOf(values)
+	}
+	return group[:1]
+}
+
+// modeOf returns the most frequent of values and sorts them: as modeNoNaNs of
+// VictoriaMetrics' promql/aggr.go.
+func modeOf(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	best, mode := 0, math.NaN()
+	for from := 0; from < len(values); {
+		to := from + 1
+		for to < len(values) && values[to] == values[from] {
+			to++
+		}
+		if to-from > best {
+			best, mode = to-from, values[from]
+		}
+		from = to
+	}
+	return mode
+}
+
+// distinct counts the different values.
+func distinct(group []*series.Series) []*series.Series {
+	dst := group[0].Values
+	var values []float64
+	for i := range dst {
+		values = sortedColumn(values[:0], group, i)
+		values = slices.Compact(values)
+		dst[i] = math.NaN()
+		if len(values) > 0 {
+			dst[i] = float64(len(values))
+		}
+	}
+	return group[:1]
+}

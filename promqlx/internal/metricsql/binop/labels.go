@@ -1,0 +1,61 @@
+package binop
+
+import (
+	"math"
+	"slices"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+)
+
+// take gives dst those labels of src that are named, or all of them if "*" is; with
+// a prefix before their keys, and without those to be skipped. One that is named and
+// not there is taken away.
+func take(dst, src *series.Name, names, skip []string, prefix string) {
+	if len(names) == 1 && names[0] == "*" {
+		for _, t := range src.Tags {
+			if !slices.Contains(skip, t.Key) {
+				dst.Set(prefix+t.Key, t.Value)
+			}
+		}
+		return
+	}
+	for _, key := range names {
+		if slices.Contains(skip, key) {
+			continue
+		}
+		if key == series.NameLabel {
+			dst.Group = src.Group
+			continue
+		}
+		at := slices.IndexFunc(src.Tags, func(t series.Tag) bool { return t.Key == key })
+		if at < 0 {
+			dst.Remove(key)
+			continue
+		}
+		dst.Set(prefix+key, src.Tags[at].Value)
+	}
+}
+
+// maxOverlap is at how many steps two series may both have values and still be one
+// that was interrupted: the values of the first last a little.
+const maxOverlap = 2
+
+// merge puts the values of src into dst, unless these are two series that live at
+// the same time. A few steps are too little to tell.
+func merge(dst, src []float64) bool {
+	overlap := 0
+	for i, v := range src {
+		if !math.IsNaN(v) && !math.IsNaN(dst[i]) {
+			overlap++
+		}
+	}
+	if overlap > maxOverlap || len(src) <= 2 {
+		return false
+	}
+	for i, v := range src {
+		if !math.IsNaN(v) {
+			dst[i] = v
+		}
+	}
+	return true
+}
