@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	mql "github.com/VictoriaMetrics/metricsql"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -72,9 +73,11 @@ type Engine struct {
 	evaluator Evaluator
 	parser    boundedParser
 	parsed    memo[string, parser.Expr]
-	opts      Options
-	set       featureSet
-	features  features.Collector
+	// parsedMetricsQL are those of the other dialect.
+	parsedMetricsQL memo[string, mql.Expr]
+	opts            Options
+	set             featureSet
+	features        features.Collector
 
 	slots   slots
 	memory  *budget.Pool
@@ -92,12 +95,13 @@ func New(opts Options) (*Engine, error) {
 	opts = opts.withDefaults()
 	set := parseFeatures(opts.EnabledFeatures)
 	e := &Engine{
-		parser:   boundedParser{parser.NewParser(set.parserOptions()), opts.MaxQueryBytes},
-		parsed:   memo[string, parser.Expr]{max: memoBytes},
-		opts:     opts,
-		set:      set,
-		features: features.NewRegistry(),
-		slots:    newSlots(opts.MaxConcurrent),
+		parser:          boundedParser{parser.NewParser(set.parserOptions()), opts.MaxQueryBytes},
+		parsed:          memo[string, parser.Expr]{max: memoBytes},
+		parsedMetricsQL: memo[string, mql.Expr]{max: memoBytes},
+		opts:            opts,
+		set:             set,
+		features:        features.NewRegistry(),
+		slots:           newSlots(opts.MaxConcurrent),
 		memory: budget.NewPool(budget.Limits{
 			Memory: opts.MaxMemory, QueryMemory: opts.MaxQueryMemory, Samples: int64(opts.MaxSamples),
 		}),

@@ -1,0 +1,201 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+
+	mql "github.com/VictoriaMetrics/metricsql"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/aggr"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/rollup"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/tsdb"
+)
+
+// bench is what series are worked at with.
+type bench struct {
+	samples tsdb.Samples
+	scratch rollup.Scratch
+	values  []float64
+}
+
+// read evaluates a function over windows of stored series, folded into the aggregate
+// around it if there is one.
+func (q *query) read(s Scope, c *call, m *mql.MetricExpr, window int64) ([]*series.Series, error) {
+	if window < 0 {
+		return nil, nil
+	}
+	roller, err := q.roller(s, c, window)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := Matchers(m)
+	if err != nil {
+		return nil, err
+	}
+	mint := s.Start - max(window, s.Step)
+	if c.f.NeedsSilence() {
+		mint -= silence
+	}
+	found, err := q.Select(mint, s.End, Join(sets, q.Filters))
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	q.fetched += found.Len()
+	l := &leaf{query: q, call: c, roller: roller, found: found, mint: mint, maxt: s.End, steps: s.grid().N, keeps: c.keepsNames()}
+	all, err := l.run(s)
+	if err == nil {
+		err = found.Err()
+	}
+	return all, err
+}
+
+// leaf is one reading of stored series.
+type leaf struct {
+	*query
+	call       *call
+	roller     *rollup.Roller
+	found      *Found
+	mint, maxt int64
+	steps      int
+	keeps      bool // names are kept because the text says so
+}
+
+func (l *leaf) run(s Scope) ([]*series.Series, error) {
+	l.bench.samples.WithStale = l.call.f.KeepsStale()
+	if l.call.aggr == nil {
+		return l.rows(s)
+	}
+	fold := aggr.NewFold(l.call.aggr, l.steps)
+	var err error
+	if by, ok := l.grouping(); ok && l.roller.Single() {
+		err = l.foldGroups(fold, by)
+	} else {
+		err = l.foldNames(fold)
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := fold.Series()
+	return all, l.hold(len(all), s.grid())
+}
+
+// load reads the samples of series i; ok is false if there are none.
+func (l *leaf) load(i int) (s *tsdb.Samples, ok bool, err error) {
+	if i&15 == 0 {
+		if err := l.alive(); err != nil {
+			return nil, false, err
+		}
+	}
+	s = &l.bench.samples
+	s.Reset()
+	if err := l.found.Read(i, l.mint, l.maxt, s); err != nil {
+		return nil, false, err
+	}
+	n := int64(len(s.T))
+	if n == 0 {
+		return nil, false, nil
+	}
+	if err := l.Meter.Samples(n); err != nil {
+		return nil, false, err
+	}
+	return s, true, l.Meter.Samples(-n)
+}
+
+// rows makes series of all that were found.
+func (l *leaf) rows(s Scope) (out []*series.Series, err error) {
+	g := s.grid()
+	for i := range l.found.Len() {
+		samples, ok, err := l.load(i)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		name := series.FromLabels(l.found.Labels(i))
+		before := len(out)
+		out = l.roller.Append(out, &name, l.keeps, samples.F, samples.T, &l.bench.scratch)
+		if err := l.hold(len(out)-before, g); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// foldNames folds all series into groups by their names.
+func (l *leaf) foldNames(fold *aggr.Fold) error {
+	var rows []*series.Series
+	for i := range l.found.Len() {
+		samples, ok, err := l.load(i)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		name := series.FromLabels(l.found.Labels(i))
+		rows = l.roller.Append(rows[:0], &name, l.keeps, samples.F, samples.T, &l.bench.scratch)
+		for _, r := range rows {
+			fold.Add(&r.Name, r.Values)
+		}
+	}
+	return nil
+}
+
+// grouping returns the labels by which columns of the index tell groups; ok is false
+// if names are needed.
+func (l *leaf) grouping() (by []string, ok bool) {
+	a := l.call.aggr
+	if len(l.found.views) != 1 || strings.EqualFold(a.Modifier.Op, "without") || strings.EqualFold(a.Name, "any") {
+		return nil, false
+	}
+	named := l.keeps || l.call.f.KeepsName()
+	for _, label := range a.Modifier.Args {
+		if (label != series.NameLabel || named) && !slices.Contains(by, label) {
+			by = append(by, label)
+		}
+	}
+	return by, true
+}
+
+// foldGroups folds all series into groups told by columns of the index, without
+// making a name but for the first series of each.
+func (l *leaf) foldGroups(fold *aggr.Fold, by []string) error {
+	view := l.found.views[0]
+	columns := make([]tsdb.Column, len(by))
+	for i, label := range by {
+		columns[i] = view.Column(label)
+	}
+	groups := map[string]int{}
+	var key []byte
+	for i := range l.found.Len() {
+		samples, ok, err := l.load(i)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		l.bench.values = l.roller.Do(l.bench.values[:0], samples.F, samples.T, &l.bench.scratch)
+		key = key[:0]
+		for _, c := range columns {
+			o := c.Ordinal(i)
+			key = append(key, byte(o), byte(o>>8), byte(o>>16), byte(o>>24))
+		}
+		group, known := groups[string(key)]
+		if !known {
+			var name series.Name
+			for k, c := range columns {
+				if v := c.Value(c.Ordinal(i)); v != "" {
+					name.Set(by[k], strings.Clone(v))
+				}
+			}
+			group = fold.Group(&name)
+			groups[string(key)] = group
+		}
+		fold.AddTo(group, l.bench.values)
+	}
+	return nil
+}

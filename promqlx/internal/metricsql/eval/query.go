@@ -1,0 +1,135 @@
+package eval
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+
+	mql "github.com/VictoriaMetrics/metricsql"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/promqlx/internal/budget"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/row"
+	"github.com/varvedb/varve/promqlx/internal/trace"
+	"github.com/varvedb/varve/tsdb"
+)
+
+// Params are what an expression is evaluated with.
+type Params struct {
+	DB    *tsdb.DB
+	Scope Scope
+	// Lookback bounds how far back a value is looked for, milliseconds; 0 leaves it to
+	// the intervals between samples.
+	Lookback int64
+	// Filters are sets of matchers of which each selector has to match one too; nil
+	// are none.
+	Filters [][]*labels.Matcher
+	Meter   *budget.Meter
+	Trace   *trace.Span
+	Now     func() time.Time
+}
+
+// Answer is what an expression comes to.
+type Answer struct {
+	Grid    row.Grid
+	Series  []*series.Series // without those that have no value, in the order of the answer
+	Fetched int              // series that selectors found
+}
+
+// Run evaluates an expression, which it does not change. An error is told as
+// Readable says.
+func Run(ctx context.Context, e mql.Expr, p Params) (*Answer, error) {
+	q := &query{Params: p, ctx: ctx}
+	s := p.Scope
+	s.maxPoints = MaxPoints
+	all, err := q.expr(s, e)
+	if err != nil {
+		return nil, err
+	}
+	all = series.DropEmpty(all)
+	if sorts(e) {
+		series.Sort(all)
+	}
+	if err := unique(all); err != nil {
+		return nil, err
+	}
+	return &Answer{Grid: s.grid(), Series: all, Fetched: q.fetched}, nil
+}
+
+// query is one evaluation.
+type query struct {
+	Params
+	ctx     context.Context
+	fetched int
+	bench   bench
+}
+
+// sorts tells whether the answer of an expression is put in order.
+func sorts(e mql.Expr) bool {
+	switch e := e.(type) {
+	case *mql.FuncExpr:
+		switch strings.ToLower(e.Name) {
+		case "sort", "sort_desc", "limit_offset", "sort_by_label", "sort_by_label_desc",
+			"sort_by_label_numeric", "sort_by_label_numeric_desc":
+			return false
+		}
+	case *mql.AggrFuncExpr:
+		name := strings.ToLower(e.Name)
+		return name != "outliersk" && !ranks(name)
+	case *mql.BinaryOpExpr:
+		return !strings.EqualFold(e.Op, "or")
+	}
+	return true
+}
+
+// ranks tells whether an aggregate is topk, bottomk or one of their kind.
+func ranks(name string) bool {
+	of, what, _ := strings.Cut(name, "_")
+	if of != "topk" && of != "bottomk" {
+		return false
+	}
+	switch what {
+	case "", "max", "min", "avg", "median", "last":
+		return true
+	}
+	return false
+}
+
+// unique returns an error if two series have the same name. It sorts their labels.
+func unique(all []*series.Series) error {
+	seen := make(map[string]struct{}, len(all))
+	var key []byte
+	for _, s := range all {
+		key = s.Name.AppendKey(key[:0])
+		if _, ok := seen[string(key)]; ok {
+			return duplicateError(&s.Name)
+		}
+		seen[string(key)] = struct{}{}
+	}
+	return nil
+}
+
+// number returns what a number comes to.
+func number(s Scope, v float64) []*series.Series {
+	return []*series.Series{series.Constant(v, s.grid().N)}
+}
+
+// text returns what a string comes to: no values, and the text as the name.
+func text(s Scope, v string) []*series.Series {
+	all := number(s, math.NaN())
+	all[0].Name.Group = v
+	return all
+}
+
+// alive returns the error that ended the query, if anything did.
+func (q *query) alive() error { return q.ctx.Err() }
+
+// hold counts the memory of so many series on a grid.
+func (q *query) hold(n int, g row.Grid) error {
+	return q.Meter.Grow(int64(n) * (8*int64(g.N) + seriesBytes))
+}
+
+// seriesBytes is about what a series takes beside its values.
+const seriesBytes = 300

@@ -1,0 +1,154 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+
+	mql "github.com/VictoriaMetrics/metricsql"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/tsdb"
+)
+
+// Matchers makes the matchers of a selector, of which a series has to match all of
+// one set.
+func Matchers(m *mql.MetricExpr) (sets [][]*labels.Matcher, err error) {
+	for _, filters := range m.LabelFilterss {
+		var set []*labels.Matcher
+		for i := range filters {
+			one, err := matcher(&filters[i])
+			if err != nil {
+				return nil, err
+			}
+			set = append(set, one)
+		}
+		sets = append(sets, set)
+	}
+	return sets, nil
+}
+
+func matcher(f *mql.LabelFilter) (*labels.Matcher, error) {
+	kind := labels.MatchEqual
+	switch {
+	case f.IsRegexp && f.IsNegative:
+		kind = labels.MatchNotRegexp
+	case f.IsRegexp:
+		kind = labels.MatchRegexp
+	case f.IsNegative:
+		kind = labels.MatchNotEqual
+	}
+	m, err := labels.NewMatcher(kind, f.Label, f.Value)
+	if err != nil {
+		return nil, fmt.Errorf("cannot parse tag filter: %w", err)
+	}
+	return m, nil
+}
+
+// Join returns the sets of matchers that match what both match.
+func Join(a, b [][]*labels.Matcher) [][]*labels.Matcher {
+	if len(b) == 0 {
+		return a
+	}
+	if len(a) == 0 {
+		return b
+	}
+	var out [][]*labels.Matcher
+	for _, x := range a {
+		for _, y := range b {
+			out = append(out, append(append(make([]*labels.Matcher, 0, len(x)+len(y)), x...), y...))
+		}
+	}
+	return out
+}
+
+// Found is the series that sets of matchers select, each once.
+type Found struct {
+	views  []*tsdb.View
+	places []place // of the series, if there are several views
+}
+
+type place struct{ view, i int32 }
+
+// Select finds the series of sets of matchers with samples inside [mint, maxt]. It is
+// to be closed.
+func (q *query) Select(mint, maxt int64, sets [][]*labels.Matcher) (*Found, error) {
+	f := &Found{}
+	for _, set := range sets {
+		v, err := q.DB.Select(q.ctx, mint, maxt, set...)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		f.views = append(f.views, v)
+	}
+	if len(f.views) > 1 {
+		f.merge()
+	}
+	return f, nil
+}
+
+// merge numbers the series of several views, each series once.
+func (f *Found) merge() {
+	seen := map[uint64][]labels.Labels{}
+	for k, v := range f.views {
+	next:
+		for i := range v.Len() {
+			ls := v.Labels(i)
+			h := ls.Hash()
+			for _, other := range seen[h] {
+				if labels.Equal(other, ls) {
+					continue next
+				}
+			}
+			seen[h] = append(seen[h], ls)
+			f.places = append(f.places, place{int32(k), int32(i)})
+		}
+	}
+}
+
+// Len returns the number of series.
+func (f *Found) Len() int {
+	switch len(f.views) {
+	case 0:
+		return 0
+	case 1:
+		return f.views[0].Len()
+	}
+	return len(f.places)
+}
+
+func (f *Found) at(i int) (*tsdb.View, int) {
+	if len(f.views) == 1 {
+		return f.views[0], i
+	}
+	p := f.places[i]
+	return f.views[p.view], int(p.i)
+}
+
+// Labels returns the labels of a series.
+func (f *Found) Labels(i int) labels.Labels {
+	v, k := f.at(i)
+	return v.Labels(k)
+}
+
+// Read appends the samples of a series.
+func (f *Found) Read(i int, mint, maxt int64, into *tsdb.Samples) error {
+	v, k := f.at(i)
+	return v.Read(k, mint, maxt, into)
+}
+
+// Err returns the damage that was met, what views leave out too.
+func (f *Found) Err() error {
+	var errs []error
+	for _, v := range f.views {
+		errs = append(errs, v.Err())
+	}
+	return errors.Join(errs...)
+}
+
+// Close lets go of the views.
+func (f *Found) Close() {
+	for _, v := range f.views {
+		v.Close()
+	}
+}

@@ -1,0 +1,325 @@
+package promqlx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	mql "github.com/VictoriaMetrics/metricsql"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/promqlx/internal/exec"
+	"github.com/varvedb/varve/promqlx/internal/metricsql"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/eval"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+)
+
+// MetricsQLQuery is a query in the dialect of VictoriaMetrics. Times are as they were
+// asked for, in milliseconds: the dialect moves some of them.
+type MetricsQLQuery struct {
+	Text             string
+	Start, End, Step int64
+	// Instant asks for the one time Start; Step is the window of functions that name none.
+	Instant bool
+	// NoCache asks as if nothing could be kept of it. No answer is, but it shows in
+	// the alignment of ranges and in the order of series: see its nocache argument.
+	NoCache bool
+	// Lookback bounds how far back a value is looked for; 0 leaves it to the samples.
+	Lookback int64
+	// RoundDigits is to how many decimal digits values are rounded; 100 is not at all.
+	RoundDigits int
+	// Filters are sets of matchers; series have to match all of one set beside what
+	// the text asks for. None are no condition.
+	Filters [][]*labels.Matcher
+	Client  string
+	Trace   *Trace
+}
+
+// MetricsQLKind is the form of an answer.
+type MetricsQLKind int
+
+// The forms of answers.
+const (
+	MetricsQLVector MetricsQLKind = iota // of one time
+	MetricsQLMatrix                      // of a range, or of one time with a subquery
+	MetricsQLRaw                         // samples as they are stored: m[d] at one time
+)
+
+// MetricsQLResult is what a query came to, until it is closed.
+type MetricsQLResult struct {
+	Kind MetricsQLKind
+	// Start and Step are the times of values: value i is of Start + i*Step.
+	Start, Step   int64
+	Series        []MetricsQLSeries // in order
+	SeriesFetched int
+	Err           error // its text is what VictoriaMetrics answers
+
+	query *query
+}
+
+// MetricsQLSeries is a series of an answer.
+type MetricsQLSeries struct {
+	Name   string         // of the metric; may be empty
+	Tags   []MetricsQLTag // of raw samples in the order of storage, else by key
+	Values []float64      // NaN where there is none
+	Times  []int64        // of raw samples; else nil
+}
+
+// MetricsQLTag is a label.
+type MetricsQLTag = series.Tag
+
+// Close takes the memory of the answer back. It may be called more than once.
+func (r *MetricsQLResult) Close() {
+	if r.query != nil {
+		r.query.Close()
+		r.query = nil
+	}
+}
+
+// ErrForeignStorage is what a MetricsQL query over a storage other than ours yields.
+var ErrForeignStorage = errors.New("MetricsQL is evaluated over this server's own store alone, which is not open")
+
+// MetricsQL evaluates a query when it is its turn. The result is to be closed, if it
+// is an error too.
+func (e *Engine) MetricsQL(ctx context.Context, q Queryable, m MetricsQLQuery) *MetricsQLResult {
+	run := &metricsQL{engine: e, asked: m, storage: q}
+	job := &query{req: Request{Storage: q, Text: m.Text, Start: time.UnixMilli(m.Start), End: time.UnixMilli(m.End)}, run: run}
+	if !m.Instant {
+		job.req.Step = time.Duration(m.Step) * time.Millisecond
+	}
+	job.asks(e, QueryOptions{Client: m.Client, Trace: m.Trace})
+	run.query = job
+	res := job.Exec(ctx)
+	out := &run.out
+	out.query = job
+	if res.Err != nil {
+		out.Series, out.Err = nil, res.Err
+	}
+	return out
+}
+
+// metricsQL is the evaluation of one query.
+type metricsQL struct {
+	engine  *Engine
+	query   *query
+	asked   MetricsQLQuery
+	storage Queryable
+	out     MetricsQLResult
+}
+
+// Run implements Evaluation. The answer is in out.
+func (r *metricsQL) Run(ctx context.Context, t *Trace) *Result {
+	m := &r.asked
+	err := r.run(ctx, t)
+	if err == nil {
+		return &Result{}
+	}
+	if ended := contextError(ctx, "query execution"); ended != nil {
+		return &Result{Err: ended}
+	}
+	if part, ok := eval.Readable(err); ok {
+		return &Result{Err: part}
+	}
+	var told *toldError
+	switch {
+	case errors.As(err, &told):
+	case m.Instant:
+		err = fmt.Errorf("error when executing query=%q for (time=%d, step=%d): %w", m.Text, m.Start, m.Step, err)
+	default:
+		err = rangeError(m.Text, m.Start, m.End, m.Step, err)
+	}
+	return &Result{Err: err}
+}
+
+// toldError is an error that says already which query it is about.
+type toldError struct{ error }
+
+func (t *toldError) Unwrap() error { return t.error }
+
+func rangeError(text string, start, end, step int64, err error) error {
+	return fmt.Errorf("error when executing query=%q on the time range (start=%d, end=%d, step=%d): %w", text, start, end, step, err)
+}
+
+// Close implements Evaluation.
+func (*metricsQL) Close() {}
+
+func (r *metricsQL) run(ctx context.Context, t *Trace) error {
+	m := &r.asked
+	e, err := r.engine.parseMetricsQL(m.Text)
+	if !m.Instant {
+		return r.ranged(ctx, t, e, err, m.Start, m.End, m.Step)
+	}
+	if err != nil {
+		return err
+	}
+	if w, ok := e.(*mql.RollupExpr); ok && w.Window != nil {
+		return r.windowed(ctx, t, w)
+	}
+	answer, err := r.evaluate(ctx, t, e, eval.Scope{Start: m.Start, End: m.Start, Step: m.Step})
+	if err != nil {
+		return err
+	}
+	r.out.Kind = MetricsQLVector
+	r.take(answer)
+	return nil
+}
+
+// ranged evaluates a range; err is what came of parsing.
+func (r *metricsQL) ranged(ctx context.Context, t *Trace, e mql.Expr, err error, start, end, step int64) error {
+	if start > end {
+		end = start + defaultStep
+	}
+	if err := eval.ValidatePoints(start, end, step, eval.MaxPoints); err != nil {
+		return fmt.Errorf("%w; (see -search.maxPointsPerTimeseries command-line flag)", err)
+	}
+	if err != nil {
+		return err
+	}
+	if !r.asked.NoCache {
+		start, end = eval.Align(start, end, step)
+	}
+	answer, err := r.evaluate(ctx, t, e, eval.Scope{Start: start, End: end, Step: step})
+	if err != nil {
+		return err
+	}
+	r.out.Kind = MetricsQLMatrix
+	r.take(answer)
+	return nil
+}
+
+// defaultStep is the step and the range of a query that names none, milliseconds.
+const defaultStep = 5 * 60 * 1000
+
+// windowed answers q[d] at one time: raw samples of a selector, else a range.
+func (r *metricsQL) windowed(ctx context.Context, t *Trace, w *mql.RollupExpr) error {
+	m := &r.asked
+	start, step := m.Start, m.Step
+	if selector, ok := w.Expr.(*mql.MetricExpr); ok && w.Step == nil && len(selector.LabelFilterss) > 0 {
+		return r.raw(ctx, w, selector)
+	}
+	own, err := w.Step.NonNegativeDuration(step)
+	if err != nil {
+		return &toldError{fmt.Errorf("cannot parse step in square brackets at %s: %w", m.Text, err)}
+	}
+	if own > 0 {
+		step = own
+	}
+	window, err := w.Window.NonNegativeDuration(step)
+	if err != nil {
+		return &toldError{fmt.Errorf("cannot parse lookbehind window in square brackets at %s: %w", m.Text, err)}
+	}
+	end := start - w.Offset.Duration(step)
+	err = r.ranged(ctx, t, w.Expr, nil, end-window, end, step)
+	if _, ok := eval.Readable(err); err != nil && !ok {
+		return &toldError{rangeError(string(w.Expr.AppendString(nil)), end-window, end, step, err)}
+	}
+	return err
+}
+
+// raw answers m[d] at one time by the samples as they are stored.
+func (r *metricsQL) raw(ctx context.Context, w *mql.RollupExpr, selector *mql.MetricExpr) error {
+	m := &r.asked
+	window, err := w.Window.NonNegativeDuration(m.Step)
+	if err != nil {
+		return &toldError{fmt.Errorf("cannot parse lookbehind window in square brackets at %s: %w", m.Text, err)}
+	}
+	end := m.Start - w.Offset.Duration(m.Step)
+	start := min(end-window+1, end)
+	p, err := r.params(nil, eval.Scope{Start: start, End: end, Step: max(m.Step, 1)})
+	if err != nil {
+		return err
+	}
+	all, err := eval.Raw(ctx, selector, p)
+	if err != nil {
+		return &toldError{fmt.Errorf("error when exporting data for query=%q on the time range (start=%d, end=%d): %w",
+			selector.AppendString(nil), start, end, err)}
+	}
+	r.out.Kind = MetricsQLRaw
+	for _, one := range all {
+		r.out.Series = append(r.out.Series, MetricsQLSeries{Name: one.Name.Group, Tags: one.Name.Tags, Values: one.Values, Times: one.Times})
+	}
+	return nil
+}
+
+func (r *metricsQL) params(t *Trace, s eval.Scope) (p eval.Params, err error) {
+	db := exec.DBOf(r.storage)
+	if db == nil {
+		return p, ErrForeignStorage
+	}
+	s.MayCache = !r.asked.NoCache
+	return eval.Params{
+		DB: db, Scope: s, Lookback: r.asked.Lookback, Filters: r.asked.Filters,
+		Meter: r.query.req.Meter, Trace: t, Now: time.Now,
+	}, nil
+}
+
+func (r *metricsQL) evaluate(ctx context.Context, t *Trace, e mql.Expr, s eval.Scope) (*eval.Answer, error) {
+	p, err := r.params(t, s)
+	if err != nil {
+		return nil, err
+	}
+	return eval.Run(ctx, e, p)
+}
+
+// take makes the answer the result.
+func (r *metricsQL) take(a *eval.Answer) {
+	r.out.Start, r.out.Step, r.out.SeriesFetched = a.Grid.Start, a.Grid.Step, a.Fetched
+	r.out.Series = make([]MetricsQLSeries, len(a.Series))
+	for i, s := range a.Series {
+		round(s.Values, r.asked.RoundDigits)
+		r.out.Series[i] = MetricsQLSeries{Name: s.Name.Group, Tags: s.Name.Tags, Values: s.Values}
+	}
+}
+
+// round rounds values to so many decimal digits. (RoundToDecimalDigits of
+// VictoriaMetrics' lib/decimal.)
+func round(values []float64, digits int) {
+	if digits <= -100 || digits >= 100 {
+		return
+	}
+	m := math.Pow10(digits)
+	for i, v := range values {
+		values[i] = math.Round(v*m) / m
+	}
+}
+
+// parseMetricsQL parses a query, unless it was asked before.
+func (e *Engine) parseMetricsQL(text string) (mql.Expr, error) {
+	if len(text) > e.opts.MaxQueryBytes {
+		return nil, fmt.Errorf("too long query; got %d bytes; mustn't exceed `--query.max-length=%d` bytes", len(text), e.opts.MaxQueryBytes)
+	}
+	if x, ok := e.parsedMetricsQL.get(text); ok {
+		return x, nil
+	}
+	x, err := metricsql.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	e.parsedMetricsQL.put(text, x, memoCost(text))
+	return x, nil
+}
+
+// ParseSelectors parses a selector of MetricsQL, as found in match[] and
+// extra_filters[], to sets of matchers: a series is selected by all of one set.
+func ParseSelectors(text string) ([][]*labels.Matcher, error) {
+	e, err := metricsql.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := e.(*mql.MetricExpr)
+	if !ok {
+		return nil, fmt.Errorf("expecting metricSelector; got %q", e.AppendString(nil))
+	}
+	if len(m.LabelFilterss) == 0 {
+		return nil, errors.New("labelFilterss cannot be empty")
+	}
+	return eval.Matchers(m)
+}
+
+// PrettifyMetricsQL lays a query out on several lines.
+func PrettifyMetricsQL(text string) (string, error) { return mql.Prettify(text) }
+
+// ExpandMetricsQL expands the WITH templates of a query.
+func ExpandMetricsQL(text string) (string, error) { return mql.ExpandWithExprs(text) }
