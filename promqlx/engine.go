@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	mql "github.com/VictoriaMetrics/metricsql"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/exec"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/eval"
 	"github.com/varvedb/varve/promqlx/internal/top"
 )
 
@@ -73,8 +73,9 @@ type Engine struct {
 	evaluator Evaluator
 	parser    boundedParser
 	parsed    memo[string, parser.Expr]
-	// parsedMetricsQL are those of the other dialect.
-	parsedMetricsQL memo[string, mql.Expr]
+	// Those of the other dialect.
+	parsedMetricsQL memo[string, *eval.Prepared]
+	memoryMetricsQL eval.Memory
 	opts            Options
 	set             featureSet
 	features        features.Collector
@@ -97,7 +98,7 @@ func New(opts Options) (*Engine, error) {
 	e := &Engine{
 		parser:          boundedParser{parser.NewParser(set.parserOptions()), opts.MaxQueryBytes},
 		parsed:          memo[string, parser.Expr]{max: memoBytes},
-		parsedMetricsQL: memo[string, mql.Expr]{max: memoBytes},
+		parsedMetricsQL: memo[string, *eval.Prepared]{max: memoBytes},
 		opts:            opts,
 		set:             set,
 		features:        features.NewRegistry(),

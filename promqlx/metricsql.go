@@ -154,7 +154,7 @@ func (r *metricsQL) run(ctx context.Context, t *Trace) error {
 	if err != nil {
 		return err
 	}
-	if w, ok := e.(*mql.RollupExpr); ok && w.Window != nil {
+	if w, ok := e.Expr.(*mql.RollupExpr); ok && w.Window != nil {
 		return r.windowed(ctx, t, w)
 	}
 	answer, err := r.evaluate(ctx, t, e, eval.Scope{Start: m.Start, End: m.Start, Step: m.Step})
@@ -167,7 +167,7 @@ func (r *metricsQL) run(ctx context.Context, t *Trace) error {
 }
 
 // ranged evaluates a range; err is what came of parsing.
-func (r *metricsQL) ranged(ctx context.Context, t *Trace, e mql.Expr, err error, start, end, step int64) error {
+func (r *metricsQL) ranged(ctx context.Context, t *Trace, e *eval.Prepared, err error, start, end, step int64) error {
 	if start > end {
 		end = start + defaultStep
 	}
@@ -211,7 +211,7 @@ func (r *metricsQL) windowed(ctx context.Context, t *Trace, w *mql.RollupExpr) e
 		return &toldError{fmt.Errorf("cannot parse lookbehind window in square brackets at %s: %w", m.Text, err)}
 	}
 	end := start - w.Offset.Duration(step)
-	err = r.ranged(ctx, t, w.Expr, nil, end-window, end, step)
+	err = r.ranged(ctx, t, eval.Prepare(w.Expr), nil, end-window, end, step)
 	if _, ok := eval.Readable(err); err != nil && !ok {
 		return &toldError{rangeError(string(w.Expr.AppendString(nil)), end-window, end, step, err)}
 	}
@@ -251,11 +251,11 @@ func (r *metricsQL) params(t *Trace, s eval.Scope) (p eval.Params, err error) {
 	s.MayCache = !r.asked.NoCache
 	return eval.Params{
 		DB: db, Scope: s, Lookback: r.asked.Lookback, Filters: r.asked.Filters,
-		Meter: r.query.req.Meter, Trace: t, Now: time.Now,
+		Meter: r.query.req.Meter, Memory: &r.engine.memoryMetricsQL, Trace: t, Now: time.Now,
 	}, nil
 }
 
-func (r *metricsQL) evaluate(ctx context.Context, t *Trace, e mql.Expr, s eval.Scope) (*eval.Answer, error) {
+func (r *metricsQL) evaluate(ctx context.Context, t *Trace, e *eval.Prepared, s eval.Scope) (*eval.Answer, error) {
 	p, err := r.params(t, s)
 	if err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func round(values []float64, digits int) {
 }
 
 // parseMetricsQL parses a query, unless it was asked before.
-func (e *Engine) parseMetricsQL(text string) (mql.Expr, error) {
+func (e *Engine) parseMetricsQL(text string) (*eval.Prepared, error) {
 	if len(text) > e.opts.MaxQueryBytes {
 		return nil, fmt.Errorf("too long query; got %d bytes; mustn't exceed `--query.max-length=%d` bytes", len(text), e.opts.MaxQueryBytes)
 	}
@@ -297,8 +297,9 @@ func (e *Engine) parseMetricsQL(text string) (mql.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.parsedMetricsQL.put(text, x, memoCost(text))
-	return x, nil
+	p := eval.Prepare(x)
+	e.parsedMetricsQL.put(text, p, memoCost(text))
+	return p, nil
 }
 
 // ParseSelectors parses a selector of MetricsQL, as found in match[] and

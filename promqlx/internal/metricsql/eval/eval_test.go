@@ -49,7 +49,8 @@ func run(t *testing.T, db *tsdb.DB, text string, p eval.Params) (*eval.Answer, e
 	e, err := metricsql.Parse(text)
 	require.NoError(t, err)
 	p.DB, p.Now = db, func() time.Time { return time.UnixMilli(start) }
-	return eval.Run(t.Context(), e, p)
+	p.Memory = &eval.Memory{}
+	return eval.Run(t.Context(), eval.Prepare(e), p)
 }
 
 func at(t int64) eval.Scope { return eval.Scope{Start: t, End: t, Step: 60_000, MayCache: true} }
@@ -117,7 +118,7 @@ func TestLimits(t *testing.T) {
 	cancel()
 	e, err := metricsql.Parse("m")
 	require.NoError(t, err)
-	_, err = eval.Run(ctx, e, eval.Params{DB: db, Scope: at(start), Now: time.Now})
+	_, err = eval.Run(ctx, eval.Prepare(e), eval.Params{DB: db, Scope: at(start), Memory: &eval.Memory{}, Now: time.Now})
 	require.ErrorIs(t, err, context.Canceled)
 }
 

@@ -12,13 +12,6 @@ import (
 	"github.com/varvedb/varve/tsdb"
 )
 
-// bench is what series are worked at with.
-type bench struct {
-	samples tsdb.Samples
-	scratch rollup.Scratch
-	values  []float64
-}
-
 // read evaluates a function over windows of stored series, folded into the aggregate
 // around it if there is one.
 func (q *query) read(s Scope, c *call, m *mql.MetricExpr, window int64) ([]*series.Series, error) {
@@ -29,7 +22,7 @@ func (q *query) read(s Scope, c *call, m *mql.MetricExpr, window int64) ([]*seri
 	if err != nil {
 		return nil, err
 	}
-	sets, err := Matchers(m)
+	sets, err := q.prepared.matchersOf(m)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type Params struct {
 	// are none.
 	Filters [][]*labels.Matcher
 	Meter   *budget.Meter
+	Memory  *Memory
 	Trace   *trace.Span
 	Now     func() time.Time
 }
@@ -40,16 +41,17 @@ type Answer struct {
 
 // Run evaluates an expression, which it does not change. An error is told as
 // Readable says.
-func Run(ctx context.Context, e mql.Expr, p Params) (*Answer, error) {
-	q := &query{Params: p, ctx: ctx}
+func Run(ctx context.Context, e *Prepared, p Params) (*Answer, error) {
+	q := &query{Params: p, ctx: ctx, prepared: e, bench: p.Memory.get()}
+	defer p.Memory.put(q.bench)
 	s := p.Scope
 	s.maxPoints = MaxPoints
-	all, err := q.expr(s, e)
+	all, err := q.expr(s, e.Expr)
 	if err != nil {
 		return nil, err
 	}
 	all = series.DropEmpty(all)
-	if sorts(e) {
+	if sorts(e.Expr) {
 		series.Sort(all)
 	}
 	if err := unique(all); err != nil {
@@ -61,9 +63,10 @@ func Run(ctx context.Context, e mql.Expr, p Params) (*Answer, error) {
 // query is one evaluation.
 type query struct {
 	Params
-	ctx     context.Context
-	fetched int
-	bench   bench
+	ctx      context.Context
+	prepared *Prepared
+	fetched  int
+	bench    *bench
 }
 
 // sorts tells whether the answer of an expression is put in order.

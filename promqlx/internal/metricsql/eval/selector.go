@@ -10,6 +10,36 @@ import (
 	"github.com/varvedb/varve/tsdb"
 )
 
+// Prepared is an expression and the matchers of its selectors. It is shared by the
+// evaluations of a text and does not change.
+type Prepared struct {
+	Expr     mql.Expr
+	matchers map[*mql.MetricExpr][][]*labels.Matcher
+}
+
+// Prepare makes the matchers of an expression's selectors. What is wrong with one is
+// told when it is evaluated.
+func Prepare(e mql.Expr) *Prepared {
+	p := &Prepared{Expr: e, matchers: map[*mql.MetricExpr][][]*labels.Matcher{}}
+	mql.VisitAll(e, func(e mql.Expr) {
+		if m, ok := e.(*mql.MetricExpr); ok {
+			if sets, err := Matchers(m); err == nil {
+				p.matchers[m] = sets
+			}
+		}
+	})
+	return p
+}
+
+// matchersOf returns the matchers of a selector, which may have been narrowed since
+// the expression was prepared.
+func (p *Prepared) matchersOf(m *mql.MetricExpr) ([][]*labels.Matcher, error) {
+	if sets, ok := p.matchers[m]; ok {
+		return sets, nil
+	}
+	return Matchers(m)
+}
+
 // Matchers makes the matchers of a selector, of which a series has to match all of
 // one set.
 func Matchers(m *mql.MetricExpr) (sets [][]*labels.Matcher, err error) {

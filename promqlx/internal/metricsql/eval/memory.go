@@ -1,0 +1,37 @@
+package eval
+
+import (
+	"sync"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/rollup"
+	"github.com/varvedb/varve/tsdb"
+)
+
+// Memory keeps what queries work at with for those that follow. The zero value is
+// ready; it may be used by many queries at once.
+type Memory struct{ benches sync.Pool }
+
+// bench is what series are worked at with, by one goroutine.
+type bench struct {
+	samples tsdb.Samples
+	scratch rollup.Scratch
+	values  []float64
+}
+
+// maxBench is how many samples of room a bench may have to be kept.
+const maxBench = 1 << 18
+
+func (m *Memory) get() *bench {
+	if b, ok := m.benches.Get().(*bench); ok {
+		return b
+	}
+	return &bench{}
+}
+
+func (m *Memory) put(b *bench) {
+	if cap(b.samples.T) > maxBench {
+		return
+	}
+	b.samples.Reset()
+	m.benches.Put(b)
+}
