@@ -2,9 +2,9 @@ package transform
 
 import "math"
 
-// exponent returns the e of v*10^e = f with v the least integer that does, or that
-// comes close: some twelve digits of a fraction count. It is 0 if f is no finite
-// number. (FromFloat of VictoriaMetrics' lib/decimal, without v.)
+// exponent returns the e of v*10^e that f is, or that it comes close to, with v an
+// integer without needless zeros: some twelve digits of a fraction count. It is 0 if f
+// is no finite number. (FromFloat of VictoriaMetrics' lib/decimal, without v.)
 func exponent(f float64) int {
 	f = math.Abs(f)
 	if f == 0 || math.IsNaN(f) || math.IsInf(f, 0) {

@@ -141,7 +141,7 @@ func rangeLinearRegression(c *call) ([]*series.Series, error) {
 	for _, s := range c.Args[0] {
 		v, k := linearRegression(s.Values, c.Grid.Step)
 		for i := range s.Values {
-			s.Values[i] = v + k*seconds(i, c.Grid.Step)
+			s.Values[i] = v + k*float64(int64(i)*c.Grid.Step)/1e3 // in this order, for the last bit
 		}
 	}
 	return c.Args[0], nil
