@@ -50,10 +50,19 @@ func directCount(dst []float64, r *Roller, _ []float64, timestamps []int64, s *S
 
 func directSum(dst []float64, r *Roller, values []float64, timestamps []int64, s *Scratch) []float64 {
 	b, _ := r.bounds(timestamps, s)
+	var sums []float64
+	sliding := false
+	if r.overlaps(b.width, manySums) {
+		sums, sliding = s.prefixes(values)
+	}
 	for n, t := r.w.Grid.N, r.w.Grid.Start; n > 0; n, t = n-1, t+r.w.Grid.Step {
 		b.seek(t)
 		v := nan
-		if b.i < b.j {
+		switch {
+		case b.i == b.j:
+		case sliding:
+			v = sums[b.j] - sums[b.i]
+		default:
 			v = add(values[b.i:b.j])
 		}
 		dst = append(dst, v)
@@ -63,10 +72,19 @@ func directSum(dst []float64, r *Roller, values []float64, timestamps []int64, s
 
 func directAvg(dst []float64, r *Roller, values []float64, timestamps []int64, s *Scratch) []float64 {
 	b, _ := r.bounds(timestamps, s)
+	var sums []float64
+	sliding := false
+	if r.overlaps(b.width, manySums) {
+		sums, sliding = s.prefixes(values)
+	}
 	for n, t := r.w.Grid.N, r.w.Grid.Start; n > 0; n, t = n-1, t+r.w.Grid.Step {
 		b.seek(t)
 		v := nan
-		if b.i < b.j {
+		switch {
+		case b.i == b.j:
+		case sliding:
+			v = (sums[b.j] - sums[b.i]) / float64(b.j-b.i)
+		default:
 			v = add(values[b.i:b.j]) / float64(b.j-b.i)
 		}
 		dst = append(dst, v)
@@ -76,11 +94,14 @@ func directAvg(dst []float64, r *Roller, values []float64, timestamps []int64, s
 
 func directMin(dst []float64, r *Roller, values []float64, timestamps []int64, s *Scratch) []float64 {
 	b, _ := r.bounds(timestamps, s)
+	if r.noNaNs && r.overlaps(b.width, manyExtremes) {
+		return r.extreme(dst, b, values, -1, s)
+	}
 	for n, t := r.w.Grid.N, r.w.Grid.Start; n > 0; n, t = n-1, t+r.w.Grid.Step {
 		b.seek(t)
 		v := nan
 		if b.i < b.j {
-			v = lowest(values[b.i:b.j])
+			v = least(values[b.i:b.j])
 		}
 		dst = append(dst, v)
 	}
@@ -89,11 +110,14 @@ func directMin(dst []float64, r *Roller, values []float64, timestamps []int64, s
 
 func directMax(dst []float64, r *Roller, values []float64, timestamps []int64, s *Scratch) []float64 {
 	b, _ := r.bounds(timestamps, s)
+	if r.noNaNs && r.overlaps(b.width, manyExtremes) {
+		return r.extreme(dst, b, values, 1, s)
+	}
 	for n, t := r.w.Grid.N, r.w.Grid.Start; n > 0; n, t = n-1, t+r.w.Grid.Step {
 		b.seek(t)
 		v := nan
 		if b.i < b.j {
-			v = highest(values[b.i:b.j])
+			v = greatest(values[b.i:b.j])
 		}
 		dst = append(dst, v)
 	}

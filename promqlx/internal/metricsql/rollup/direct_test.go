@@ -55,7 +55,7 @@ func windows(r *rand.Rand) Windows {
 	w := Windows{Grid: row.Grid{
 		Start: 1_000_000 + r.Int64N(500_000),
 		Step:  []int64{1, 1000, 5000, 15_000, 60_000, 300_000}[r.IntN(6)],
-		N:     1 + r.IntN(40),
+		N:     1 + r.IntN(80),
 	}}
 	w.Grid.Ranged = r.IntN(3) == 0
 	if r.IntN(2) == 0 {
@@ -106,8 +106,8 @@ func TestDirect(t *testing.T) {
 	require.Equal(t, 12, tested)
 }
 
-// TestAfter holds the search to the obvious one.
-func TestAfter(t *testing.T) {
+// TestSeek holds the search to the obvious one.
+func TestSeek(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 20000 {
 		times := make([]int64, r.IntN(50))
@@ -115,12 +115,18 @@ func TestAfter(t *testing.T) {
 			times[i] = r.Int64N(60)
 		}
 		slices.Sort(times)
-		i, at := r.IntN(len(times)+1), r.Int64N(70)-5
-		want := i
-		for want < len(times) && times[want] <= at {
-			want++
+		b := bounds{timestamps: times, width: r.Int64N(30)}
+		for at := r.Int64N(70) - 5; at < 70; at += r.Int64N(30) {
+			i, j := 0, 0
+			for i < len(times) && times[i] <= at-b.width {
+				i++
+			}
+			for j < len(times) && times[j] <= at {
+				j++
+			}
+			b.seek(at)
+			require.Equal(t, [2]int{i, j}, [2]int{b.i, b.j}, "%v at %d", times, at)
 		}
-		require.Equal(t, want, after(times, i, r.IntN(60), at), "%v from %d, after %d", times, i, at)
 	}
 }
 
@@ -163,5 +169,18 @@ func TestRemoveResets(t *testing.T) {
 
 		removeResets(values, timestamps, 1<<60) // no gap is as long as that
 		requireSame(t, want, values, "staleness")
+	}
+}
+
+// TestExtremes holds the fast ways to the plain ones where floats are odd.
+func TestExtremes(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	odd := []float64{0, math.Copysign(0, -1), inf, -inf, 5e-324, -5e-324, 1, -1, nan, -nan, math.Copysign(nan, -1)}
+	for range 20000 {
+		values := make([]float64, 1+r.IntN(6))
+		for i := range values {
+			values[i] = odd[r.IntN(len(odd))]
+		}
+		requireSame(t, []float64{highest(values), lowest(values)}, []float64{greatest(values), least(values)}, values)
 	}
 }

@@ -60,12 +60,12 @@ func removeResets(values []float64, timestamps []int64, staleness int64) {
 	}
 }
 
-// rising returns where values fall first. Up to there it makes zeros positive, as
-// adding a correction of 0 would.
+// rising returns where values fall first, or where the first NaN is. Up to there it
+// makes zeros positive, as adding a correction of 0 would.
 func rising(values []float64) int {
 	prev := math.Inf(-1)
 	for i, v := range values {
-		if v < prev {
+		if !(v >= prev) {
 			return i
 		}
 		if v == 0 {

@@ -30,6 +30,7 @@ type Roller struct {
 	configs   []config
 	counter   bool
 	byDefault bool  // default_rollup
+	noNaNs    bool  // kernels meet none, not even of infinities that were subtracted
 	staleness int64 // after how long a counter begins anew; 0: never
 }
 
@@ -52,6 +53,7 @@ func (f *Func) On(w Windows, expr mql.Expr) (*Roller, error) {
 	case named:
 		r.configs, r.counter, err = namedConfigs(expr)
 	}
+	r.noNaNs = !r.counter && f.spec.prepare == nil && !f.has(stales)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +96,9 @@ func (r *Roller) Do(dst, values []float64, timestamps []int64, s *Scratch) []flo
 }
 
 func (r *Roller) prepare(values []float64, timestamps []int64) ([]float64, []int64) {
+	if r.counter && r.staleness == 0 && r.f.spec.prepare == nil && rising(values) == len(values) {
+		return values, timestamps
+	}
 	values, timestamps = dropNaNs(values, timestamps, r.f.has(stales))
 	if r.counter {
 		removeResets(values, timestamps, r.staleness)

@@ -104,29 +104,31 @@ type bounds struct {
 
 // seek goes to the window that ends at t, which never goes back.
 func (b *bounds) seek(t int64) {
-	i := after(b.timestamps, b.i, b.di, t-b.width)
-	b.di, b.i = i-b.i, i
-	from := max(b.j, i)
-	j := after(b.timestamps, from, b.dj, t)
-	b.dj, b.j = j-from, j
+	start := t - b.width
+	i := b.i + b.di
+	if !isAfter(b.timestamps, i, start) {
+		i = after(b.timestamps, b.i, start)
+		b.di = i - b.i
+	}
+	b.i = i
+	j := b.j + b.dj
+	if !isAfter(b.timestamps, j, t) {
+		j = after(b.timestamps, max(i, b.j), t)
+		b.dj = j - b.j
+	}
+	b.j = j
 }
 
-// after returns the first index at or after i whose time is after t; it looks at
-// i+hint first.
-func after(timestamps []int64, i, hint int, t int64) int {
+// isAfter tells whether k is the first index whose time is after t.
+func isAfter(timestamps []int64, k int, t int64) bool {
+	return k < len(timestamps) && timestamps[k] > t && (k == 0 || timestamps[k-1] <= t)
+}
+
+// after returns the first index at or after i whose time is after t, in steps that
+// grow: what is near is found at once, what is far away soon.
+func after(timestamps []int64, i int, t int64) int {
 	lo, hi := i, len(timestamps)
-	if k := i + hint; k < hi {
-		switch {
-		case timestamps[k] > t:
-			if k == i || timestamps[k-1] <= t {
-				return k
-			}
-			hi = k
-		default:
-			lo = k + 1
-		}
-	}
-	for n := 1; lo < hi; n *= 2 { // steps that grow, so that near is cheap and far is too
+	for n := 1; lo < hi; n *= 2 {
 		k := min(lo+n, hi) - 1
 		if timestamps[k] > t {
 			hi = k
