@@ -12,7 +12,7 @@ import (
 // namedTopK returns topk, bottomk, and those of them that judge a series by all its
 // values; nil if the name is none.
 func namedTopK(name string) function {
-	name, by, _ := strings.Cut(name, "_")
+	name, by, judged := strings.Cut(name, "_")
 	compare := compareUp
 	switch name {
 	case "topk":
@@ -21,9 +21,10 @@ func namedTopK(name string) function {
 	default:
 		return nil
 	}
-	switch by {
-	case "":
+	if !judged {
 		return topK(compare)
+	}
+	switch by {
 	case "avg":
 		return seriesTopK(avgOf, compare)
 	case "last":
