@@ -122,7 +122,7 @@ func (q *query) transform(s Scope, e *mql.FuncExpr) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := transform.Eval(&transform.Call{Expr: e, Grid: s.grid(), Args: args, Now: q.Now})
+	all, err := transform.Eval(&transform.Call{Expr: e, Grid: s.grid(), End: s.End, Args: args, Now: q.Now})
 	if err != nil {
 		return nil, readablef(`cannot evaluate %q: %w`, e.AppendString(nil), err)
 	}
