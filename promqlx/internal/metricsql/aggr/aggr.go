@@ -15,6 +15,18 @@ type Call struct {
 	Expr *mql.AggrFuncExpr // read only
 	Grid row.Grid
 	Args [][]*series.Series // owned by the call, which changes them in place
+	// Hold is asked for room if there come to be so many series more than there were,
+	// and may deny it with an error, which Eval returns. Without it there is room for
+	// any number.
+	Hold func(series int) error
+}
+
+// hold asks for room.
+func (c *Call) hold(n int) error {
+	if c.Hold == nil || n <= 0 {
+		return nil
+	}
+	return c.Hold(n)
 }
 
 // function is an aggregate.
@@ -92,7 +104,7 @@ func perGroup(f func(group []*series.Series) []*series.Series) function {
 		if err != nil {
 			return nil, err
 		}
-		return c.each(f, all, c.Expr.Limit, false), nil
+		return c.each(f, all, c.Expr.Limit, false)
 	}
 }
 
@@ -104,18 +116,24 @@ func perSeries(f func(group []*series.Series) []*series.Series) function {
 		if err != nil {
 			return nil, err
 		}
-		return c.each(f, all, c.Expr.Limit, true), nil
+		return c.each(f, all, c.Expr.Limit, true)
 	}
 }
 
-// each returns what f makes out of each group.
-func (c *Call) each(f func(group []*series.Series) []*series.Series, arg []*series.Series, limit int, keep bool) []*series.Series {
+// each returns what f makes out of each group. Room is asked for once f has made
+// more series than there were in a group.
+func (c *Call) each(f func(group []*series.Series) []*series.Series, arg []*series.Series, limit int, keep bool) ([]*series.Series, error) {
 	groups := c.groups(arg, limit, keep)
 	out := make([]*series.Series, 0, len(groups))
 	for _, group := range groups {
-		out = append(out, f(group)...)
+		before := len(group)
+		made := f(group)
+		if err := c.hold(len(made) - before); err != nil {
+			return nil, err
+		}
+		out = append(out, made...)
 	}
-	return out
+	return out, nil
 }
 
 // evalAny returns the first series of each group, of one group alone if there is a
@@ -126,5 +144,5 @@ func evalAny(c *Call) ([]*series.Series, error) {
 		return nil, err
 	}
 	first := func(group []*series.Series) []*series.Series { return group[:1] }
-	return c.each(first, all, min(c.Expr.Limit, 1), true), nil
+	return c.each(first, all, min(c.Expr.Limit, 1), true)
 }

@@ -1,6 +1,7 @@
 package aggr_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -233,4 +234,36 @@ func TestTheExpressionStays(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, fmt.Sprint(c.Expr.Modifier))
 	}
+}
+
+// What makes more series than there were asks before.
+func TestHold(t *testing.T) {
+	f := func(query string, want int) {
+		t.Helper()
+		held := 0
+		c := call(t, query, read(sample...))
+		c.Hold = func(series int) error {
+			held += series
+			return nil
+		}
+		got, err := aggr.Eval(c)
+		require.NoError(t, err)
+		require.Equal(t, want, held, query)
+
+		c = call(t, query, read(sample...))
+		full := errors.New("no room")
+		c.Hold = func(int) error { return full }
+		_, err = aggr.Eval(c)
+		if want > 0 {
+			require.ErrorIs(t, err, full)
+		} else {
+			require.NoError(t, err)
+		}
+		require.NotEmpty(t, got)
+	}
+	f(`count_values("v", m)`, 7)
+	f(`quantiles("phi", 0, 0.2, 0.5, 0.8, 1, m)`, 1)
+	f("histogram(m)", 9)
+	f(`topk_max(5, m) without ()`, 0)
+	f("sum(m)", 0)
 }

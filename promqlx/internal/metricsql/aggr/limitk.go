@@ -35,7 +35,7 @@ func limitK(c *Call) ([]*series.Series, error) {
 		}
 		return group[:min(max(k, 0), len(group))]
 	}
-	return c.each(f, c.Args[1], c.Expr.Limit, true), nil
+	return c.each(f, c.Args[1], c.Expr.Limit, true)
 }
 
 // hashOf returns a hash of a name with its labels in the order they are in: as

@@ -50,7 +50,7 @@ func outliersMAD(c *Call) ([]*series.Series, error) {
 		}
 		return having(group, func(i int, v float64) bool { return math.Abs(v-medians[i]) > mads[i] })
 	}
-	return c.each(f, c.Args[1], c.Expr.Limit, true), nil
+	return c.each(f, c.Args[1], c.Expr.Limit, true)
 }
 
 // outliersIQR returns the series that are, once, further outside of the middle half
@@ -71,7 +71,7 @@ func outliersIQR(c *Call) ([]*series.Series, error) {
 		}
 		return having(group, func(i int, v float64) bool { return v > upper[i] || v < lower[i] })
 	}
-	return c.each(f, c.Args[0], c.Expr.Limit, true), nil
+	return c.each(f, c.Args[0], c.Expr.Limit, true)
 }
 
 // having returns the series that have a value like this, in place.
@@ -107,5 +107,5 @@ func outliersK(c *Call) ([]*series.Series, error) {
 		}
 		return rangeTopK(group, distance, compareUp, ks)
 	}
-	return c.each(f, c.Args[1], c.Expr.Limit, true), nil
+	return c.each(f, c.Args[1], c.Expr.Limit, true)
 }

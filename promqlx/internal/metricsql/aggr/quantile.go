@@ -49,7 +49,7 @@ func median(c *Call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.each(quantileAt(series.Constant(0.5, c.Grid.N).Values), all, c.Expr.Limit, false), nil
+	return c.each(quantileAt(series.Constant(0.5, c.Grid.N).Values), all, c.Expr.Limit, false)
 }
 
 func quantile(c *Call) ([]*series.Series, error) {
@@ -60,7 +60,7 @@ func quantile(c *Call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.each(quantileAt(phis), c.Args[1], c.Expr.Limit, false), nil
+	return c.each(quantileAt(phis), c.Args[1], c.Expr.Limit, false)
 }
 
 // quantileAt returns what makes a group the quantile that is asked for at each step.
@@ -110,7 +110,7 @@ func quantiles(c *Call) ([]*series.Series, error) {
 		}
 		return out
 	}
-	return c.each(f, c.Args[last], c.Expr.Limit, false), nil
+	return c.each(f, c.Args[last], c.Expr.Limit, false)
 }
 
 // mode makes a group the value that most series have, the least of several.

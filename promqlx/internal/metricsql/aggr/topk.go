@@ -92,7 +92,7 @@ func topK(compare func(a, b float64) int) function {
 			slices.Reverse(group)
 			return group
 		}
-		return c.each(f, c.Args[1], c.Expr.Limit, true), nil
+		return c.each(f, c.Args[1], c.Expr.Limit, true)
 	}
 }
 
@@ -132,7 +132,7 @@ func seriesTopK(by func(values []float64) float64, compare func(a, b float64) in
 			}
 			return slices.Insert(group, 0, sum)
 		}
-		return c.each(f, c.Args[1], c.Expr.Limit, true), nil
+		return c.each(f, c.Args[1], c.Expr.Limit, true)
 	}
 }
 

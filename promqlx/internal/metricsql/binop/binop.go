@@ -16,6 +16,10 @@ type Call struct {
 	// Left and Right are owned by the call, which changes them in place.
 	Left, Right []*series.Series
 	Grid        row.Grid
+	// Hold is asked for room before so many series more than there are get made, and
+	// may deny it with an error, which Eval returns. Without it there is room for any
+	// number.
+	Hold func(series int) error
 }
 
 // operator is a binary operator.
@@ -57,7 +61,7 @@ func Known(op string) bool { return named(strings.ToLower(op)) != nil }
 // the right side. Series without any value may be among them.
 //
 // Errors have VictoriaMetrics' texts. The time is in proportion to the values of
-// both sides, but of those of the longer side if many match many.
+// both sides; where many series match many, to the values of all pairs.
 func Eval(c *Call) ([]*series.Series, error) {
 	f := named(strings.ToLower(c.Expr.Op))
 	if f == nil {

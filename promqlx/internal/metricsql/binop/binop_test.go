@@ -1,6 +1,7 @@
 package binop_test
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -280,4 +281,28 @@ func TestKnown(t *testing.T) {
 	}
 	_, err := binop.Eval(&binop.Call{Expr: &mql.BinaryOpExpr{Op: "nor"}})
 	require.EqualError(t, err, `unknown binary op "nor"`)
+}
+
+// Copies of the side of many are asked for.
+func TestHold(t *testing.T) {
+	held := 0
+	full := errors.New("no room")
+	c := func() *binop.Call {
+		return &binop.Call{
+			Expr: parse(t, "a * on(x) group_left(v) b"), Left: read("a{x=1,y=1} 1; a{x=1,y=2} 1"),
+			Right: read("b{x=1,v=7} 10; b{x=1,v=8} 20"),
+			Hold: func(series int) error {
+				if held += series; held > 6 {
+					return full
+				}
+				return nil
+			},
+		}
+	}
+	got, err := binop.Eval(c())
+	require.NoError(t, err)
+	require.Len(t, got, 4)
+	require.Equal(t, 4, held)
+	_, err = binop.Eval(c())
+	require.ErrorIs(t, err, full)
 }

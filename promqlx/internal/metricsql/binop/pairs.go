@@ -23,7 +23,7 @@ func (c *Call) pairs() ([]pair, error) {
 			return withScalar(be, c.Left, func(s *series.Series) pair { return pair{s, c.Right[0], s} }), nil
 		}
 	}
-	j := newJoiner(be)
+	j := newJoiner(c)
 	left, right := j.matcher.split(c.Left), j.matcher.split(c.Right)
 	if be.FillLeft != nil {
 		for _, key := range right.keys {
@@ -73,12 +73,13 @@ func unname(be *mql.BinaryOpExpr, s *series.Series) {
 type joiner struct {
 	be      *mql.BinaryOpExpr
 	matcher *matcher
+	hold    func(series int) error // nil: no bound
 	out     []pair
 	key     []byte
 }
 
-func newJoiner(be *mql.BinaryOpExpr) *joiner {
-	return &joiner{be: be, matcher: newMatcher(be)}
+func newJoiner(c *Call) *joiner {
+	return &joiner{be: c.Expr, matcher: newMatcher(c.Expr), hold: c.Hold}
 }
 
 // gap returns a series without values that matches s, for fill to fill.
@@ -151,6 +152,11 @@ func (j *joiner) many(oneSide string, many, ones []*series.Series, with func(man
 // several pairs copies of one series of the side with many with the series of the
 // other side.
 func (j *joiner) several(oneSide string, m *series.Series, ones []*series.Series, with func(many, one *series.Series) pair) error {
+	if j.hold != nil {
+		if err := j.hold(len(ones)); err != nil {
+			return err
+		}
+	}
 	type joined struct{ many, one *series.Series }
 	var all []joined
 	index := make(map[string]int, len(ones))

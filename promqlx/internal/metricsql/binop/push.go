@@ -14,25 +14,6 @@ import (
 // maxPushed is how many values of a label may be asked for in a filter.
 const maxPushed = 100
 
-// CanPush tells whether filters that the series of one side have in common may be
-// put to the selectors of the other side without a change of the answer.
-func CanPush(be *mql.BinaryOpExpr) bool {
-	switch strings.ToLower(be.Op) {
-	case "or", "default":
-		return false
-	}
-	if be.FillLeft != nil || be.FillRight != nil {
-		return false
-	}
-	return !ungrouped(be.Left) && !ungrouped(be.Right)
-}
-
-// ungrouped tells whether an expression is an aggregate that names no labels.
-func ungrouped(e mql.Expr) bool {
-	a, ok := e.(*mql.AggrFuncExpr)
-	return ok && len(a.Modifier.Args) == 0
-}
-
 // CommonFilters returns filters that all these series hold, sorted by label: one for
 // each label that all of them have and that has no more than a hundred values or so.
 // The series are not changed.

@@ -11,26 +11,6 @@ import (
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
 )
 
-func TestCanPush(t *testing.T) {
-	f := func(query string, want bool) {
-		t.Helper()
-		require.Equal(t, want, binop.CanPush(parse(t, query)), query)
-	}
-	f("a + b", true)
-	f("a and b", true)
-	f("a if b", true)
-	f("a OR b", false)
-	f("a default b", false)
-	f("sum(a) + b", false)
-	f("a + sum(b) by ()", false)
-	f("a + sum(b) by (x)", true)
-	f("a + sum(b) without (x)", true)
-	f("a + rate(b)", true)
-	f("a + fill(1) b", false)
-	f("a + fill_left(1) b", false)
-	f("a + fill_right(1) b", false)
-}
-
 func TestCommonFilters(t *testing.T) {
 	f := func(in string, want ...mql.LabelFilter) {
 		t.Helper()
