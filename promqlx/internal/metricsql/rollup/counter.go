@@ -155,11 +155,11 @@ func integrate(w *window) float64 {
 	}
 	var area float64
 	for i, v := range values {
-		area += prev * seconds(timestamps[i]-prevT)
+		area += float64(prev * seconds(timestamps[i]-prevT))
 		prev, prevT = v, timestamps[i]
 	}
 	if !isNaN(w.realNext) {
-		area += prev * seconds(w.t-prevT)
+		area += float64(prev * seconds(w.t-prevT))
 	}
 	return area
 }

@@ -21,7 +21,7 @@ func samples(r *rand.Rand) ([]float64, []int64) {
 		n = r.IntN(3)
 	}
 	every := []int64{1000, 3000, 7000, 10_000, 30_000, 60_000}[r.IntN(6)]
-	jitter, gaps, counter := r.IntN(2) == 0, r.IntN(3) == 0, r.IntN(2) == 0
+	jitter, gaps, counter, whole := r.IntN(2) == 0, r.IntN(3) == 0, r.IntN(2) == 0, r.IntN(3) == 0
 	values, timestamps := make([]float64, n), make([]int64, n)
 	t, v := 1_000_000+r.Int64N(60_000), r.Float64()*100
 	for i := range n {
@@ -44,6 +44,9 @@ func samples(r *rand.Rand) ([]float64, []int64) {
 			v = r.NormFloat64()
 		}
 		values[i], timestamps[i] = v, t
+		if whole {
+			values[i] = math.Trunc(v * 3)
+		}
 		if r.IntN(40) == 0 {
 			values[i] = math.Float64frombits(value.StaleNaN)
 		}
@@ -91,7 +94,7 @@ func TestDirect(t *testing.T) {
 		}
 		tested++
 		f := &Func{name: name, spec: sp, kernel: sp.kernel}
-		for range 2000 {
+		for range 1000 {
 			w := windows(r)
 			roller, err := f.On(w, nil)
 			require.NoError(t, err)
@@ -104,6 +107,28 @@ func TestDirect(t *testing.T) {
 		}
 	}
 	require.Equal(t, 12, tested)
+}
+
+// TestPrefixes tells for which values sums are exact in any order.
+func TestPrefixes(t *testing.T) {
+	f := func(want []float64, values ...float64) {
+		t.Helper()
+		var s Scratch
+		got, ok := s.prefixes(values)
+		require.Equal(t, want != nil, ok, values)
+		if ok {
+			require.Equal(t, want, got)
+		}
+	}
+	f([]float64{0})
+	f([]float64{0, 1, -1, -1}, 1, -2, 0)
+	f([]float64{0, 1 << 52}, 1<<52)
+	f(nil, 1<<52, 1<<52)
+	f(nil, 1<<52, -1<<52)
+	f(nil, 1, 0.5)
+	f(nil, inf)
+	f(nil, 1e300)
+	f(nil, 1, nan)
 }
 
 // TestSeek holds the search to the obvious one.

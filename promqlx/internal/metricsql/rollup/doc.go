@@ -10,6 +10,9 @@
 // the sample before it (prev) if that is not too far away, and is widened if the
 // query gave none and the samples are further apart than the steps.
 //
+// Products are rounded before they are added to something, float64(a*b), so that
+// all machines answer alike.
+//
 // Kernels get no NaN: Append and Do drop them, staleness markers too unless
 // KeepsStale.
 package rollup

@@ -144,7 +144,7 @@ func sum2(w *window) float64 {
 	}
 	var s float64
 	for _, v := range w.values {
-		s += v * v
+		s += float64(v * v)
 	}
 	return s
 }

@@ -42,11 +42,11 @@ func sortedQuantile(phi float64, sorted []float64) float64 {
 		return inf
 	}
 	n := float64(len(sorted))
-	rank := phi * (n - 1)
+	rank := float64(phi * (n - 1))
 	lower := math.Max(0, math.Floor(rank))
 	upper := math.Min(n-1, lower+1)
 	weight := rank - math.Floor(rank)
-	return sorted[int(lower)]*(1-weight) + sorted[int(upper)]*weight
+	return float64(sorted[int(lower)]*(1-weight)) + float64(sorted[int(upper)]*weight)
 }
 
 func newQuantile(a args) (kernel, error) {
@@ -79,7 +79,7 @@ func outlier(w *window) float64 {
 	}
 	sorted := w.s.sort(w.values)
 	q25, q75 := sortedQuantile(0.25, sorted), sortedQuantile(0.75, sorted)
-	fence := 1.5 * (q75 - q25)
+	fence := float64(1.5 * (q75 - q25))
 	v := w.values[len(w.values)-1]
 	if v > q75+fence || v < q25-fence {
 		return v

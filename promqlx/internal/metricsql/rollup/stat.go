@@ -29,7 +29,7 @@ func variance(w *window) float64 {
 		}
 		n++
 		next := avg + (v-avg)/n
-		q += (v - avg) * (v - next)
+		q += float64((v - avg) * (v - next))
 		avg = next
 	}
 	if n == 0 {
@@ -63,7 +63,7 @@ func newHoeffding(sign float64) func(args) (kernel, error) {
 		}
 		return func(w *window) float64 {
 			bound, avg := hoeffding(w.values, phis[w.step])
-			return avg + sign*bound
+			return avg + float64(sign*bound)
 		}, nil
 	}
 }

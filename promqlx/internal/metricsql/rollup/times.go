@@ -1,5 +1,7 @@
 package rollup
 
+import "math"
+
 // Kernels of when samples were, in seconds, as the functions of these names in
 // VictoriaMetrics' promql/rollup.go.
 
@@ -21,6 +23,15 @@ func timeSpecs() map[string]*spec {
 
 func seconds(ms int64) float64 { return float64(ms) / 1e3 }
 
+// whole cuts v to a whole number; what is none, or too great for one, becomes the
+// least, as on the machines that VictoriaMetrics mostly runs on.
+func whole(v float64) int64 {
+	if v >= math.MinInt64 && v < math.MaxInt64 {
+		return int64(v)
+	}
+	return math.MinInt64
+}
+
 // newDuration adds up the distances of samples, but for those above a limit.
 func newDuration(a args) (kernel, error) {
 	limits, err := a.pair(1)
@@ -32,7 +43,7 @@ func newDuration(a args) (kernel, error) {
 			return nan
 		}
 		prev := w.timestamps[0]
-		limit := int64(limits[w.step] * 1000)
+		limit := whole(limits[w.step] * 1000)
 		var all int64
 		for _, t := range w.timestamps {
 			if d := t - prev; d <= limit {

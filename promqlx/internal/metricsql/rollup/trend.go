@@ -28,7 +28,7 @@ func newPredictLinear(a args) (kernel, error) {
 		if isNaN(v) {
 			return nan
 		}
-		return v + k*ahead[w.step]
+		return v + float64(k*ahead[w.step])
 	}, nil
 }
 
@@ -50,8 +50,8 @@ func regression(w *window) (v, k float64) {
 		t := seconds(w.timestamps[i] - w.t)
 		vs += v
 		ts += t
-		tvs += t * v
-		tts += t * t
+		tvs += float64(t * v)
+		tts += float64(t * t)
 		n++
 	}
 	if n == 0 {
@@ -102,8 +102,8 @@ func smooth(w *window, lf, tf float64) float64 {
 	}
 	trend := values[0] - level
 	for _, v := range values {
-		next := lf*v + (1-lf)*(level+trend)
-		trend = tf*(next-level) + (1-tf)*trend
+		next := float64(lf*v) + float64((1-lf)*(level+trend))
+		trend = float64(tf*(next-level)) + float64((1-tf)*trend)
 		level = next
 	}
 	return level
