@@ -40,6 +40,9 @@ type reader struct {
 	times     []int64
 	timesOf   timesKey // what times are of
 	scratch   codec.Scratch
+
+	asNarrow bool           // samples are wanted as they are kept:
+	narrow   []block.Narrow // here
 }
 
 // timesKey is all that times depend on.
@@ -59,7 +62,7 @@ func (g *groups) reader() *reader {
 
 // release gives r back.
 func (r *reader) release() {
-	r.page, r.payload, r.kept, r.lazy = nil, nil, false, false
+	r.page, r.payload, r.kept, r.lazy, r.asNarrow, r.narrow = nil, nil, false, false, false, nil
 	r.g.pool.Put(r)
 }
 

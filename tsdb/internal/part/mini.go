@@ -10,14 +10,15 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
-// mini is b1.MiniSamples samples of a block, or those at its end: all that reading
-// them takes. Mostly they are a mini-block; longer ones, of samples that compress
-// badly, are cut. But for the first fields it does not change.
+// mini is b1.MiniSamples samples of a block, or those at its end, or all of it: all
+// that reading them takes. Mostly they are a mini-block; longer ones, of samples that
+// compress badly, are cut. But for the first fields it does not change.
 type mini struct {
-	used  atomic.Bool // since the hand last came by
-	rows  *miniRows   // which it is among
-	row   int
-	bytes int64
+	used    atomic.Bool // since the hand last came by
+	dropped bool        // guarded by Minis.mu
+	rows    *miniRows   // which it is among
+	row     int
+	bytes   int64
 
 	first, count  int   // samples of the block
 	before, after int64 // times of the samples before and behind; the ends of int64 if there is none

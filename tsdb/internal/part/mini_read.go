@@ -7,8 +7,7 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/block"
 )
 
-// shortRead is up to how many minis a read may need that has them kept: longer ones
-// cost little for a sample.
+// shortRead is up to how many minis a read may need that has them kept one by one.
 const shortRead = 4
 
 // decoded returns the minis of a row that are kept.
@@ -21,28 +20,34 @@ func (page *groupPage) decoded(row int) []*mini {
 	return nil
 }
 
-// appendKept appends the samples of a row inside [mint, maxt] if all minis that have
-// some are kept; otherwise, as for a range up to an end of int64, it does
-// nothing.
-func (r *reader) appendKept(page *groupPage, row int, mint, maxt int64, into *block.Floats) bool {
-	list := page.decoded(row)
+// inside returns the minis that have the samples of a row inside [mint, maxt], the
+// first of those in the first mini, and how many they are; ok is false if not all are
+// kept, as for a range up to an end of int64.
+func (page *groupPage) inside(row int, mint, maxt int64) (list []*mini, i, n int, ok bool) {
+	list = page.decoded(row)
 	for len(list) > 0 && list[0].after <= mint {
 		list = list[1:]
 	}
 	if len(list) == 0 || list[0].before >= mint {
-		return false
+		return nil, 0, 0, false
 	}
 	last := 0
 	for ; list[last].after <= maxt; last++ {
 		if last+1 == len(list) || list[last+1].first != list[last].first+list[last].count {
-			return false
+			return nil, 0, 0, false
 		}
 	}
 	list = list[:last+1]
 	i, end := list[0].search(mint), list[last].end(maxt)
-	n := list[last].first + end - list[0].first - i
-	if n <= 0 {
-		return true
+	return list, i, list[last].first + end - list[0].first - i, true
+}
+
+// appendKept appends the samples of a row inside [mint, maxt] if all minis that have
+// some are kept; otherwise it does nothing.
+func (r *reader) appendKept(page *groupPage, row int, mint, maxt int64, into *block.Floats) bool {
+	list, i, n, ok := page.inside(row, mint, maxt)
+	if !ok || n <= 0 {
+		return ok
 	}
 	t, v := into.Grow(n)
 	for _, m := range list {
@@ -52,6 +57,30 @@ func (r *reader) appendKept(page *groupPage, row int, mint, maxt int64, into *bl
 		m.fill(t[:j-i], v[:j-i], i, r.ints64)
 		t, v, i = t[j-i:], v[j-i:], 0
 		into.MayBeStale = into.MayBeStale || m.mayBeStale
+	}
+	return true
+}
+
+// appendNarrow appends the samples of a row inside [mint, maxt] as they are kept, if
+// all of them are and in that form.
+func (r *reader) appendNarrow(page *groupPage, row int, mint, maxt int64) bool {
+	list, i, n, ok := page.inside(row, mint, maxt)
+	if !ok || n <= 0 {
+		return ok
+	}
+	for _, m := range list {
+		if m.floats != nil || m.mayBeStale || m.times.width > 0 || m.step <= 0 || m.values.width > 4 {
+			return false
+		}
+		m.touch()
+		k, width := min(m.count-i, n), int(m.values.width)
+		if k > 0 { // else the range begins behind the last sample of the mini
+			r.narrow = append(r.narrow, block.Narrow{
+				Start: m.start + m.times.low + int64(i)*m.step, Step: m.step, Count: k,
+				Low: m.values.low, Width: m.values.width, Scale: m.scale, Bytes: m.values.b[i*width:][:k*width],
+			})
+		}
+		n, i = n-k, 0
 	}
 	return true
 }
@@ -80,7 +109,7 @@ func (page *groupPage) lastKept(row int, mint, maxt int64) (s block.Sample, foun
 }
 
 // keepMinis keeps the minis of the samples [i, j) of the block, which were decoded, if
-// they are few and wanted.
+// they are wanted: if they are few those, else all of the block as one.
 func (r *reader) keepMinis(i, j int) {
 	c, h := r.g.p.minis, &r.h
 	if c == nil || !r.opened || h.Flags&b1.FlagStartTimes != 0 {
@@ -88,6 +117,7 @@ func (r *reader) keepMinis(i, j int) {
 	}
 	first, last := i/b1.MiniSamples, (j-1)/b1.MiniSamples
 	if last-first >= shortRead {
+		r.keepBlock(j - i)
 		return
 	}
 	list := r.page.decoded(r.row)
@@ -104,6 +134,24 @@ func (r *reader) keepMinis(i, j int) {
 		}
 	}
 }
+
+// keepBlock keeps all of the block, of which so many samples were read, if that is
+// most of it, it is wanted, and samples take no more than half of what floats do.
+func (r *reader) keepBlock(read int) {
+	c, h := r.g.p.minis, &r.h
+	if _, decimal := r.block.Decimal(); 2*read < h.Count || !decimal || !r.block.Plain(0, h.Count) {
+		return
+	}
+	if !c.wants(miniKey{r.g, r.page.begin, r.row, wholeBlock}) {
+		return
+	}
+	if m := r.mini(0, h.Count); m != nil && m.values.width <= 4 {
+		c.keep(r.page, m)
+	}
+}
+
+// wholeBlock is the number of the mini that is all of a block.
+const wholeBlock = -1
 
 // mini decodes the samples [from, to) of the block, whose times are at hand; nil if
 // that fails: who asks for all of them is told.

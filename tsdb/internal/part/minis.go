@@ -11,7 +11,7 @@ import (
 )
 
 // Minis keeps minis, which are stretches of the floats of a series, decoded, that
-// short reads ask for again and again, of any number of parts, up to a number of bytes. They are found in their
+// are asked for again and again, of any number of parts, up to a number of bytes. They are found in their
 // page without a lock, header and payload of the block untouched. One is kept from
 // its second reading on; of those that come when there is no room only some are, in
 // the place of those not read for longest. It may be used by many goroutines; nil
@@ -95,15 +95,16 @@ func (c *Minis) keep(page *groupPage, m *mini) {
 	if page.minis.Load() == nil {
 		page.minis.Store(&miniRows{of: page.of})
 	}
-	rows := page.minis.Load()
-	var list []*mini
-	if kept := rows.list[m.row].Load(); kept != nil {
-		list = *kept
+	for _, x := range page.decoded(m.row) {
+		if x.first <= m.first && m.first+m.count <= x.first+x.count {
+			return
+		}
+		if x.first < m.first+m.count && m.first < x.first+x.count {
+			c.dropLocked(x)
+		}
 	}
-	at, found := slices.BinarySearchFunc(list, m.first, func(x *mini, first int) int { return x.first - first })
-	if found {
-		return
-	}
+	rows, list := page.minis.Load(), page.decoded(m.row)
+	at, _ := slices.BinarySearchFunc(list, m.first, func(x *mini, first int) int { return x.first - first })
 	list = slices.Insert(slices.Clip(list), at, m)
 	m.rows = rows
 	rows.list[m.row].Store(&list)
@@ -133,8 +134,12 @@ func (c *Minis) makeRoomLocked(bytes int64) {
 	}
 }
 
-// dropLocked takes a mini out of its row.
+// dropLocked takes a mini out of its row, unless it is out already.
 func (c *Minis) dropLocked(m *mini) {
+	if m.dropped {
+		return
+	}
+	m.dropped = true
 	kept := &m.rows.list[m.row]
 	if list := *kept.Load(); len(list) == 1 {
 		kept.Store(nil)

@@ -48,6 +48,11 @@ func equalReads(plain, kept *Part, series uint32, mint, maxt int64) error {
 	if ok && (!slices.Equal(want.T, got.T) || !block.EqualBits(want.F, got.F) || !slices.Equal(want.S, got.S) || want.MayBeStale != got.MayBeStale) {
 		return fmt.Errorf("series %d from %d to %d: got %d samples, want %d", series, mint, maxt, len(got.T), len(want.T))
 	}
+	if narrow, ok := kept.AppendNarrow(series, mint, maxt, false, nil); ok {
+		if err := equalNarrow(want, narrow); err != nil {
+			return fmt.Errorf("series %d from %d to %d as it is kept: %w", series, mint, maxt, err)
+		}
+	}
 	s, found, ok, err := plain.LastFloat(series, mint, maxt, false)
 	s2, found2, ok2, err2 := kept.LastFloat(series, mint, maxt, false)
 	if ok != ok2 || found != found2 || err != nil || err2 != nil {
@@ -55,6 +60,26 @@ func equalReads(plain, kept *Part, series uint32, mint, maxt int64) error {
 	}
 	if found && (s.T != s2.T || s.ST != s2.ST || math.Float64bits(s.F) != math.Float64bits(s2.F)) {
 		return fmt.Errorf("last of series %d: got %v, want %v", series, s2, s)
+	}
+	return nil
+}
+
+// equalNarrow compares samples with those of a form in which they are kept.
+func equalNarrow(want block.Floats, got []block.Narrow) error {
+	k := 0
+	for _, n := range got {
+		for i := range n.Count {
+			if k == len(want.T) || n.Start+int64(i)*n.Step != want.T[k] || math.Float64bits(n.Value(n.Mantissa(i))) != math.Float64bits(want.F[k]) {
+				return fmt.Errorf("sample %d differs", k)
+			}
+			k++
+		}
+		if want.T[k-1] != n.End() {
+			return fmt.Errorf("the end is %d, want %d", n.End(), want.T[k-1])
+		}
+	}
+	if k != len(want.T) {
+		return fmt.Errorf("got %d samples, want %d", k, len(want.T))
 	}
 	return nil
 }
@@ -102,7 +127,7 @@ func TestKeptMinis(t *testing.T) {
 	}
 }
 
-// What is read once or at length is not kept.
+// What is read once is not kept, nor what is many minis and not most of a block.
 func TestMinisAdmission(t *testing.T) {
 	fs := vfs.NewMem()
 	writePart(t, fs, "a", WriterOptions{}, tsbs(1, 4000))
@@ -117,8 +142,7 @@ func TestMinisAdmission(t *testing.T) {
 		return c.Bytes()
 	}
 	for range 3 {
-		require.Zero(t, read(0, 3999))
-		require.Zero(t, read(10, 1300))
+		require.Zero(t, read(10, 1300)) // more than a few minis, less than half of the block
 	}
 	require.Zero(t, read(1000, 1010))
 	one := read(1000, 1010)
@@ -126,9 +150,17 @@ func TestMinisAdmission(t *testing.T) {
 	require.Equal(t, one, read(1000, 1010))
 	require.Equal(t, one, read(900, 1023)) // of the same mini-block
 	require.Equal(t, one, read(1000, 1100))
-	require.Greater(t, read(1000, 1100), one) // and the one behind
-	require.Equal(t, read(0, 3999), c.Bytes())
+	two := read(1000, 1100) // and the one behind
+	require.Greater(t, two, one)
+
+	require.Equal(t, two, read(0, 3999))
+	whole := read(100, 3999) // displaces both
+	require.Greater(t, whole, 4000)
+	require.Less(t, whole, 4000+2*int(miniOverhead)+int(miniRowsBytes))
+	require.Equal(t, whole, read(1000, 1010))
+	require.Equal(t, whole, read(0, 3999))
 	require.NoError(t, p.Close())
+	require.Zero(t, c.Bytes())
 }
 
 // Damage fails who reads it, is left out afterwards, and is so of what was kept

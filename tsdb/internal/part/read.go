@@ -44,6 +44,28 @@ func (g *groups) appendFloats(series uint32, mint, maxt int64, rest bool, into *
 	return ok, err
 }
 
+// AppendNarrow appends to dst what AppendFloats would decode, as it is kept decoded:
+// in the order of time, shared and not to be changed. ok is false if it is not kept, or
+// in another form; what was appended is to be dropped then. See Part.UseMinis.
+//
+// Cost: some ten nanoseconds for a block.
+func (p *Part) AppendNarrow(series uint32, mint, maxt int64, rest bool, dst []block.Narrow) (out []block.Narrow, ok bool) {
+	l, err := p.load()
+	if err != nil {
+		return dst, false
+	}
+	g, grouped := l.samples.(*groups)
+	if !grouped || p.minis == nil || uint64(series) >= p.meta.Series {
+		return dst, false
+	}
+	r := g.reader()
+	r.asNarrow, r.narrow = true, dst
+	ok, err = r.appendSeries(series, mint, maxt, rest, nil)
+	out = r.narrow
+	r.release()
+	return out, ok && err == nil
+}
+
 // appendSeries appends the samples of a series. Mostly the page is that of the
 // series before.
 func (r *reader) appendSeries(series uint32, mint, maxt int64, rest bool, into *block.Floats) (ok bool, err error) {
@@ -79,6 +101,12 @@ func (r *reader) appendGroup(page *groupPage, group int, series uint32, mint, ma
 			return true, false, nil
 		}
 		if last < mint || rest && g.p.damages.has(group, row) {
+			continue
+		}
+		if r.asNarrow {
+			if !r.appendNarrow(page, row, mint, maxt) {
+				return false, false, nil
+			}
 			continue
 		}
 		if r.appendKept(page, row, mint, maxt, into) {
