@@ -74,6 +74,9 @@ const depsRules = `
 	NONE < promqlx/internal/budget, promqlx/internal/trace < promqlx/internal/exec;
 	NONE < promqlx/internal/top;
 
+	# Functions over windows on samples as the store keeps them.
+	tsdb, promqlx/internal/row < promqlx/internal/narrow < promqlx/internal/metricsql/eval;
+
 	# The MetricsQL dialect: sets of series, kernels of its own on them, and what reads
 	# the store for them.
 	NONE < promqlx/internal/metricsql/series;

@@ -2,7 +2,9 @@ package eval_test
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -171,4 +173,61 @@ func TestRaw(t *testing.T) {
 	require.Equal(t, []float64{5, 5, 5}, all[0].Values)
 	require.Equal(t, []int64{start - 1_600_000, start - 1_590_000}, all[1].Times)
 	require.True(t, value.IsStaleNaN(all[1].Values[1]))
+}
+
+// Samples that the store keeps decoded from their second reading on answer as those
+// that are decoded anew.
+func TestKeptSamples(t *testing.T) {
+	db, err := tsdb.Open(t.TempDir(), tsdb.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	r := rand.New(rand.NewPCG(1, 3))
+	app := tsdb.NewStorage(db).Appender(t.Context())
+	at := func(i int64) int64 { return start - 30_000_000 + i*10_000 }
+	for k := range 12 {
+		ls := labels.FromStrings("__name__", "m", "k", fmt.Sprint(k))
+		for i := range int64(3000) {
+			v := float64(r.IntN(100))
+			switch k % 4 {
+			case 1:
+				v = v*1000 - 20_000
+			case 2:
+				v /= 10
+			case 3:
+				v += r.Float64()
+			}
+			if k > 7 && r.IntN(5) == 0 {
+				continue // times that are no grid
+			}
+			_, err := app.Append(0, ls, at(i), v)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, app.Commit())
+	require.NoError(t, db.ForceFlush(t.Context()))
+
+	scope := eval.Scope{Start: at(1500) + 3, End: at(2990) + 3, Step: 600_000}
+	for _, f := range []string{"sum", "avg", "min", "max", "count", "first", "last"} {
+		for _, text := range []string{"max(%s_over_time(m[10m])) by (k)", "sum(%s_over_time(m[33m])) by (k)", "sum(%s_over_time(m))"} {
+			text = fmt.Sprintf(text, f)
+			e, err := metricsql.Parse(text)
+			require.NoError(t, err)
+			var first *eval.Answer
+			for n := range 4 {
+				a, err := eval.Run(t.Context(), eval.Prepare(e), eval.Params{DB: db, Scope: scope, Memory: &eval.Memory{}, Now: time.Now})
+				require.NoError(t, err)
+				if n == 0 {
+					first = a
+					require.NotEmpty(t, a.Series)
+				}
+				require.Equal(t, first, a, text)
+			}
+		}
+	}
+	v, err := db.Select(t.Context(), scope.Start, scope.End, labels.MustNewMatcher(labels.MatchEqual, "k", "0"))
+	require.NoError(t, err)
+	defer v.Close()
+	kept, ok := v.AppendNarrow(0, scope.Start, scope.End, nil)
+	require.True(t, ok)
+	require.NotEmpty(t, kept)
 }

@@ -162,7 +162,7 @@ func (q *query) aggregate(s Scope, e *mql.AggrFuncExpr) ([]*series.Series, error
 	if !aggr.Known(e.Name) {
 		return nil, readablef(`unknown func %q`, e.Name)
 	}
-	all, err := aggr.Eval(&aggr.Call{Expr: e, Grid: s.grid(), Args: args})
+	all, err := aggr.Eval(&aggr.Call{Expr: e, Grid: s.grid(), Args: args, Hold: q.holding(s)})
 	if err != nil {
 		return nil, fmt.Errorf(`cannot evaluate %q: %w`, e.AppendString(nil), err)
 	}

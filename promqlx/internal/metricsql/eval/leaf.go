@@ -9,6 +9,8 @@ import (
 	"github.com/varvedb/varve/promqlx/internal/metricsql/aggr"
 	"github.com/varvedb/varve/promqlx/internal/metricsql/rollup"
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/narrow"
+	"github.com/varvedb/varve/promqlx/internal/row"
 	"github.com/varvedb/varve/tsdb"
 )
 
@@ -36,7 +38,11 @@ func (q *query) read(s Scope, c *call, m *mql.MetricExpr, window int64) ([]*seri
 	}
 	defer found.Close()
 	q.fetched += found.Len()
-	l := &leaf{query: q, call: c, roller: roller, found: found, mint: mint, maxt: s.End, steps: s.grid().N, keeps: c.keepsNames()}
+	l := &leaf{query: q, call: c, roller: roller, found: found, mint: mint, maxt: s.End, grid: s.grid(), keeps: c.keepsNames()}
+	l.op, l.width = narrowOp(c.f.Name()), window
+	if window == 0 {
+		l.width = s.Step
+	}
 	all, err := l.run(s)
 	if err == nil {
 		err = found.Err()
@@ -51,8 +57,32 @@ type leaf struct {
 	roller     *rollup.Roller
 	found      *Found
 	mint, maxt int64
-	steps      int
+	grid       row.Grid
 	keeps      bool // names are kept because the text says so
+
+	op    narrow.Op // the function, if it needs but the form in which samples are kept
+	width int64     // of windows then
+}
+
+// narrowOp returns the form of a function that needs no floats.
+func narrowOp(name string) narrow.Op {
+	switch name {
+	case "sum_over_time":
+		return narrow.Sum
+	case "avg_over_time":
+		return narrow.Avg
+	case "min_over_time":
+		return narrow.Min
+	case "max_over_time":
+		return narrow.Max
+	case "count_over_time":
+		return narrow.Count
+	case "first_over_time":
+		return narrow.First
+	case "last_over_time":
+		return narrow.Last
+	}
+	return narrow.None
 }
 
 func (l *leaf) run(s Scope) ([]*series.Series, error) {
@@ -60,7 +90,7 @@ func (l *leaf) run(s Scope) ([]*series.Series, error) {
 	if l.call.aggr == nil {
 		return l.rows(s)
 	}
-	fold := aggr.NewFold(l.call.aggr, l.steps)
+	fold := aggr.NewFold(l.call.aggr, l.grid.N)
 	var err error
 	if by, ok := l.grouping(); ok && l.roller.Single() {
 		err = l.foldGroups(fold, by)
@@ -74,12 +104,18 @@ func (l *leaf) run(s Scope) ([]*series.Series, error) {
 	return all, l.hold(len(all), s.grid())
 }
 
+// sometimes asks whether the query is to go on.
+func (l *leaf) sometimes(i int) error {
+	if i&15 != 0 {
+		return nil
+	}
+	return l.alive()
+}
+
 // load reads the samples of series i; ok is false if there are none.
 func (l *leaf) load(i int) (s *tsdb.Samples, ok bool, err error) {
-	if i&15 == 0 {
-		if err := l.alive(); err != nil {
-			return nil, false, err
-		}
+	if err := l.sometimes(i); err != nil {
+		return nil, false, err
 	}
 	s = &l.bench.samples
 	s.Reset()
@@ -94,6 +130,30 @@ func (l *leaf) load(i int) (s *tsdb.Samples, ok bool, err error) {
 		return nil, false, err
 	}
 	return s, true, l.Meter.Samples(-n)
+}
+
+// values appends the values of series i by step, of a roller that is single; ok is
+// false if it has no samples.
+func (l *leaf) values(i int, dst []float64) (out []float64, ok bool, err error) {
+	if l.op != narrow.None {
+		if err := l.sometimes(i); err != nil {
+			return dst, false, err
+		}
+		b := l.bench
+		if b.pieces, ok = l.found.AppendNarrow(i, l.mint, l.maxt, b.pieces[:0]); ok {
+			if len(b.pieces) == 0 {
+				return dst, false, nil
+			}
+			if l.op.Can(b.pieces) {
+				return l.op.Append(dst, l.grid, l.width, b.pieces, &b.narrow), true, nil
+			}
+		}
+	}
+	samples, ok, err := l.load(i)
+	if !ok || err != nil {
+		return dst, false, err
+	}
+	return l.roller.Do(dst, samples.F, samples.T, &l.bench.scratch), true, nil
 }
 
 // rows makes series of all that were found.
@@ -164,14 +224,14 @@ func (l *leaf) foldGroups(fold *aggr.Fold, by []string) error {
 	groups := map[string]int{}
 	var key []byte
 	for i := range l.found.Len() {
-		samples, ok, err := l.load(i)
+		values, ok, err := l.values(i, l.bench.values[:0])
 		if err != nil {
 			return err
 		}
 		if !ok {
 			continue
 		}
-		l.bench.values = l.roller.Do(l.bench.values[:0], samples.F, samples.T, &l.bench.scratch)
+		l.bench.values = values
 		key = key[:0]
 		for _, c := range columns {
 			o := c.Ordinal(i)

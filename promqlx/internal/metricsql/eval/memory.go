@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/varvedb/varve/promqlx/internal/metricsql/rollup"
+	"github.com/varvedb/varve/promqlx/internal/narrow"
 	"github.com/varvedb/varve/tsdb"
 )
 
@@ -16,6 +17,8 @@ type bench struct {
 	samples tsdb.Samples
 	scratch rollup.Scratch
 	values  []float64
+	pieces  []tsdb.Narrow
+	narrow  narrow.Scratch
 }
 
 // maxBench is how many samples of room a bench may have to be kept.
@@ -33,5 +36,6 @@ func (m *Memory) put(b *bench) {
 		return
 	}
 	b.samples.Reset()
+	clear(b.pieces[:cap(b.pieces)]) // they refer to what the store keeps
 	m.benches.Put(b)
 }

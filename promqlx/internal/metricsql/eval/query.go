@@ -134,5 +134,10 @@ func (q *query) hold(n int, g row.Grid) error {
 	return q.Meter.Grow(int64(n) * (8*int64(g.N) + seriesBytes))
 }
 
+// holding is hold for kernels that make series.
+func (q *query) holding(s Scope) func(series int) error {
+	return func(series int) error { return q.hold(series, s.grid()) }
+}
+
 // seriesBytes is about what a series takes beside its values.
 const seriesBytes = 300

@@ -167,6 +167,12 @@ func (f *Found) Read(i int, mint, maxt int64, into *tsdb.Samples) error {
 	return v.Read(k, mint, maxt, into)
 }
 
+// AppendNarrow appends the samples of a series as they are kept decoded, if they are.
+func (f *Found) AppendNarrow(i int, mint, maxt int64, dst []tsdb.Narrow) ([]tsdb.Narrow, bool) {
+	v, k := f.at(i)
+	return v.AppendNarrow(k, mint, maxt, dst)
+}
+
 // Err returns the damage that was met, what views leave out too.
 func (f *Found) Err() error {
 	var errs []error
