@@ -67,6 +67,7 @@ var apiPaths = []struct {
 	{"read", []string{http.MethodPost}},
 	{"import", []string{http.MethodPost, http.MethodPut}},
 	{"export", []string{http.MethodGet, http.MethodPost}},
+	{"export/csv", []string{http.MethodGet, http.MethodPost}},
 }
 
 // protocolPaths are those with paths of their own below them.
@@ -120,6 +121,7 @@ func (d *Door) Open(db *tsdb.DB) {
 	mux.HandleFunc("/api/v1/import/prometheus", imports.ImportText)
 	mux.HandleFunc("/api/v1/import/prometheus/", imports.ImportText)
 	mux.HandleFunc("/api/v1/export", imports.Export)
+	mux.HandleFunc("/api/v1/export/csv", imports.ExportCSV)
 	mux.HandleFunc("GET /{$}", greet)
 	d.store.db.Store(db)
 	d.protocols.Store(mux)

@@ -103,8 +103,8 @@ const depsRules = `
 	< remote/write, remote/read, remote/influx, remote/importer;
 	promqlx, remote/internal/httpbody, remote/internal/status < remote/api;
 
-	# Arguments as VictoriaMetrics reads them, for the endpoints that are its own.
-	NONE < remote/internal/vmform < remote/importer, remote/api;
+	# Arguments and texts as VictoriaMetrics has them, for the endpoints that are its own.
+	NONE < remote/internal/vmhttp < remote/importer, remote/api;
 
 	# What tests of several packages share: no library imports them.
 	NONE < remote/api/apitest, remote/influx/influxtest, tsdb/tsdbtest/fuzztally, configs;

@@ -1,6 +1,7 @@
 // Package importer is the door for bulk import and export as VictoriaMetrics
 // speaks it: JSON lines in (/api/v1/import), Prometheus' text in
-// (/api/v1/import/prometheus), JSON lines out (/api/v1/export).
+// (/api/v1/import/prometheus), JSON lines out (/api/v1/export), and tables
+// (/api/v1/export/csv).
 //
 // # JSON lines
 //

@@ -5,28 +5,40 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/varvedb/varve/remote/internal/vmhttp"
 	"github.com/varvedb/varve/tsdb/chunks"
 )
 
 // skippedTrailer counts the histograms that had no place in an export.
 const skippedTrailer = "X-Varve-Skipped-Histograms"
 
-// Export serves /api/v1/export: the series of all match[] selectors, each once.
-// It panics with http.ErrAbortHandler when an answer breaks off after its first
-// bytes, so that a part cannot pass for the whole.
+// Export serves /api/v1/export: the series of all match[] selectors, each once, as
+// JSON lines; as text with format=prometheus, or as the answer of a range query with
+// format=promapi. It panics with http.ErrAbortHandler when an answer breaks off after
+// its first bytes, so that a part cannot pass for the whole.
 func (h *Handler) Export(w http.ResponseWriter, r *http.Request) {
 	args, err := h.exportArgs(r)
+	h.answerExport(w, r, args, err)
+}
+
+// contentTypes are those of the forms.
+var contentTypes = [...]string{
+	jsonLines: "application/stream+json; charset=utf-8",
+	textLines: "text/plain; charset=utf-8",
+	promAPI:   "application/json",
+	csvLines:  "text/csv; charset=utf-8",
+}
+
+func (h *Handler) answerExport(w http.ResponseWriter, r *http.Request, args exportArgs, err error) {
 	if err != nil {
 		h.opts.WriteError(w, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/stream+json; charset=utf-8")
-	if args.text {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	}
+	w.Header().Set("Content-Type", contentTypes[args.form])
 	w.Header().Set("Trailer", skippedTrailer)
 	sent := &startedWriter{w: w}
 	e := exporter{args: args, out: bufio.NewWriterSize(sent, defaultExportBufferLen), maxLineBytes: h.opts.MaxExportLineBytes}
@@ -58,12 +70,15 @@ func (s *startedWriter) Write(p []byte) (int, error) {
 }
 
 func (h *Handler) export(ctx context.Context, e *exporter) error {
+	if err := e.begin(); err != nil {
+		return err
+	}
 	for i, ms := range e.args.selectors {
 		if err := h.exportSelector(ctx, e, ms, e.args.selectors[:i]); err != nil {
 			return err
 		}
 	}
-	return nil
+	return e.end()
 }
 
 // exportSelector writes the series of one selector that no selector before it
@@ -117,17 +132,43 @@ type exporter struct {
 	maxLineBytes int
 	skipped      int // histograms
 
-	head   []byte // of the series: what stands before its values, or its name and labels
+	lset   labels.Labels // of the series
+	head   []byte        // what stands before its values, or its name and labels
 	values []byte
 	times  []byte
-	rows   int // on the line
+	rows   int  // on the line
+	more   bool // there was a line before
+}
+
+// begin writes what stands before all series.
+func (e *exporter) begin() error {
+	switch e.args.form {
+	case promAPI:
+		_, err := e.out.WriteString(`{"status":"success","data":{"resultType":"matrix","result":[`)
+		return err
+	case csvLines:
+		_, err := e.out.WriteString(strings.Join(e.args.columns, ",") + "\n")
+		return err
+	}
+	return nil
+}
+
+// end writes what stands behind them.
+func (e *exporter) end() error {
+	if e.args.form != promAPI {
+		return nil
+	}
+	_, err := e.out.WriteString("]}}")
+	return err
 }
 
 func (e *exporter) series(lset labels.Labels, c chunks.Cursor) error {
-	if e.args.text {
-		e.head = appendTextLabels(e.head[:0], lset)
-	} else {
-		e.head = append(appendJSONLabels(append(e.head[:0], `{"metric":`...), lset), `,"values":[`...)
+	e.lset, e.head = lset, e.head[:0]
+	switch e.args.form {
+	case textLines:
+		e.head = appendTextLabels(e.head, lset)
+	case jsonLines, promAPI:
+		e.head = append(appendJSONLabels(append(e.head, `{"metric":`...), lset), `,"values":[`...)
 	}
 	for c.Next() {
 		s := c.Span()
@@ -147,20 +188,29 @@ func (e *exporter) series(lset labels.Labels, c chunks.Cursor) error {
 	return e.endLine()
 }
 
-// row adds a sample to the line, or in text makes a line of it.
+// row adds a sample to the line, or makes a line of it.
 func (e *exporter) row(t int64, v float64) error {
-	if e.args.text {
+	switch e.args.form {
+	case textLines:
 		e.values = append(append(e.values[:0], e.head...), ' ')
 		e.values = append(appendTextValue(e.values, v), ' ')
 		e.values = append(strconv.AppendInt(e.values, t, 10), '\n')
+		_, err := e.out.Write(e.values)
+		return err
+	case csvLines:
+		e.values = appendCSVLine(e.values[:0], e.args.columns, e.lset, t, v)
 		_, err := e.out.Write(e.values)
 		return err
 	}
 	if e.rows > 0 {
 		e.values, e.times = append(e.values, ','), append(e.times, ',')
 	}
-	e.values = appendJSONValue(e.values, v)
-	e.times = strconv.AppendInt(e.times, t, 10)
+	if e.args.form == promAPI {
+		e.values = vmhttp.AppendPoint(e.values, t, v)
+	} else {
+		e.values = appendJSONValue(e.values, v)
+		e.times = strconv.AppendInt(e.times, t, 10)
+	}
 	e.rows++
 	if e.rows == e.args.maxRowsPerLine || len(e.head)+len(e.values)+len(e.times) >= e.maxLineBytes {
 		return e.endLine()
@@ -173,11 +223,18 @@ func (e *exporter) endLine() error {
 	if e.rows == 0 {
 		return nil
 	}
-	for _, part := range [][]byte{e.head, e.values, []byte(`],"timestamps":[`), e.times, []byte("]}\n")} {
+	parts := [...][]byte{nil, e.head, e.values, []byte(`],"timestamps":[`), e.times, []byte("]}\n")}
+	if e.args.form == promAPI {
+		parts = [...][]byte{nil, e.head, e.values, []byte("]}"), nil, nil}
+		if e.more {
+			parts[0] = []byte(",")
+		}
+	}
+	for _, part := range parts {
 		if _, err := e.out.Write(part); err != nil {
 			return err
 		}
 	}
-	e.values, e.times, e.rows = e.values[:0], e.times[:0], 0
+	e.values, e.times, e.rows, e.more = e.values[:0], e.times[:0], 0, true
 	return nil
 }

@@ -96,7 +96,8 @@ func TestExportArguments(t *testing.T) {
 	cases := []struct{ query, want string }{
 		{"match[]=a", all},
 		{"match[]=a&match[]={job=\"j\"}&match[]=b", all + b},
-		{"match[]=a&start=1&end=2.5", a("1,2", "1000,2000")},
+		{"match[]=a&start=1&end=2", a("1,2", "1000,2000")},
+		{"match[]=a&end=1970-01-01T00:00:02.5Z", a("0,1,2", "0,1000,2000")},
 		{"match[]=a&start=1970-01-01T00:00:03Z", a("3,4", "3000,4000")},
 		{"match[]=a&start=1970-01-01T00:00:04", a("4", "4000")},
 		{"match[]=a&start=5&end=4", ""},
@@ -104,6 +105,10 @@ func TestExportArguments(t *testing.T) {
 		{"match[]={job=\"j\"}&extra_filters[]={__name__=\"b\"}", b},
 		{"match[]=a&extra_label=job=x", ""},
 		{"match[]=a&end=0&format=prometheus", "a{job=\"j\"} 0 0\n"},
+		{"match[]=nothing&format=promapi", `{"status":"success","data":{"resultType":"matrix","result":[]}}`},
+		{"match[]={job=\"j\"}&end=1&max_rows_per_line=1&format=promapi", `{"status":"success","data":{"resultType":"matrix","result":[` +
+			`{"metric":{"__name__":"a","job":"j"},"values":[[0,"0"]]},{"metric":{"__name__":"a","job":"j"},"values":[[1,"1"]]},` +
+			`{"metric":{"__name__":"b","job":"j"},"values":[[0,"0"]]},{"metric":{"__name__":"b","job":"j"},"values":[[1,"1"]]}]}}`},
 	}
 	for _, c := range cases {
 		rec := get(h, "/api/v1/export?"+strings.ReplaceAll(c.query, `"`, "%22"))
@@ -116,6 +121,29 @@ func TestExportArguments(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, get(h, "/api/v1/export?"+bad).Code, bad)
 	}
 	require.Equal(t, "application/stream+json; charset=utf-8", get(h, "/api/v1/export?match[]=a").Header().Get("Content-Type"))
+}
+
+func TestExportCSV(t *testing.T) {
+	m := newModel()
+	s := m.get(labels.FromStrings("__name__", "m", "l", `a"b,c`))
+	s.samples = map[int64]float64{1500: -0.25, 2000: math.Copysign(0, -1)}
+	h := importer.New(m, importer.Options{})
+	f := func(format, want string) {
+		t.Helper()
+		rec := get(h, "/api/v1/export/csv?match[]=m&format="+url.QueryEscape(format))
+		require.Equal(t, http.StatusOK, rec.Code, rec.Body.String())
+		require.Equal(t, "text/csv; charset=utf-8", rec.Header().Get("Content-Type"))
+		require.Equal(t, format+"\n"+want, rec.Body.String())
+	}
+	f("__name__,__value__,__timestamp__", "m,-0.25,1500\nm,0,2000\n")
+	f("l,nope,__timestamp__:unix_s", `"a\"b,c",,1`+"\n"+`"a\"b,c",,2`+"\n")
+	f("__timestamp__:unix_ms", "1500\n2000\n")
+	f("__timestamp__:unix_ns,__timestamp__:rfc3339", "1500000000,1970-01-01T00:00:01.5Z\n2000000000,1970-01-01T00:00:02Z\n")
+	f("__timestamp__:custom:15:04:05", "00:00:01\n00:00:02\n")
+
+	for _, bad := range []string{"match[]=m", "format=l", "match[]=m&format=__timestamp__:weeks", "match[]=m{&format=l"} {
+		require.Equal(t, http.StatusBadRequest, get(h, "/api/v1/export/csv?"+bad).Code, bad)
+	}
 }
 
 func TestExportOfNaNAndHistograms(t *testing.T) {

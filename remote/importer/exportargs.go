@@ -1,14 +1,25 @@
 package importer
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/varvedb/varve/remote/internal/vmhttp"
+)
+
+// exportForm is what an export is written as.
+type exportForm int
+
+const (
+	jsonLines exportForm = iota
+	textLines            // Prometheus' text
+	promAPI              // the answer of a range query
+	csvLines             // the columns that are asked for
 )
 
 // exportArgs are the arguments of an export.
@@ -16,22 +27,26 @@ type exportArgs struct {
 	mint, maxt     int64
 	selectors      [][]*labels.Matcher
 	maxRowsPerLine int
-	text           bool // Prometheus' text instead of JSON
+	form           exportForm
+	columns        []string // of csvLines
 }
 
 // exportArgs reads arguments from the query and a form. extra_label and
-// extra_filters[] narrow every selector.
+// extra_filters[] narrow every selector. Without start or end there is no bound.
 func (h *Handler) exportArgs(r *http.Request) (a exportArgs, err error) {
 	if err := r.ParseForm(); err != nil {
 		return a, badRequest("read form: %w", err)
 	}
-	a.mint, a.maxt = math.MinInt64, math.MaxInt64
-	for name, dst := range map[string]*int64{"start": &a.mint, "end": &a.maxt} {
-		if s := r.Form.Get(name); s != "" {
-			if *dst, err = parseTimeArg(s); err != nil {
-				return a, badRequest("argument %s: %w", name, err)
-			}
-		}
+	l, err := vmhttp.ReadLookup(r, h.opts.ParseSelectors, h.opts.Now(), true)
+	if err != nil {
+		return a, badRequest("%w", err)
+	}
+	a.mint, a.maxt, a.selectors = l.Start, l.End, l.Sets
+	if r.Form.Get("start") == "" {
+		a.mint = math.MinInt64
+	}
+	if r.Form.Get("end") == "" {
+		a.maxt = math.MaxInt64
 	}
 	if s := r.Form.Get("max_rows_per_line"); s != "" {
 		if a.maxRowsPerLine, err = strconv.Atoi(s); err != nil || a.maxRowsPerLine < 0 {
@@ -41,44 +56,35 @@ func (h *Handler) exportArgs(r *http.Request) (a exportArgs, err error) {
 	switch format := r.Form.Get("format"); format {
 	case "":
 	case "prometheus":
-		a.text = true
+		a.form = textLines
+	case "promapi":
+		a.form = promAPI
 	default:
-		return a, badRequest("argument format must be prometheus or nothing, got %q", format)
+		return a, badRequest("argument format must be prometheus, promapi or nothing, got %q", format)
 	}
-	a.selectors, err = h.exportSelectors(r)
-	return a, err
+	return a, nil
 }
 
-func (h *Handler) exportSelectors(r *http.Request) ([][]*labels.Matcher, error) {
-	if len(r.Form["match[]"]) == 0 {
-		return nil, badRequest("missing `match[]` arg")
+// csvArgs are the exportArgs of a table: format names its columns.
+func (h *Handler) csvArgs(r *http.Request) (a exportArgs, err error) {
+	if err := r.ParseForm(); err != nil {
+		return a, badRequest("read form: %w", err)
 	}
-	extra, err := extraLabels(r.Form)
-	if err != nil {
-		return nil, err
+	format := r.Form.Get("format")
+	if format == "" {
+		return a, badRequest("missing `format` arg")
 	}
-	var narrow []*labels.Matcher
-	for _, l := range extra {
-		narrow = append(narrow, labels.MustNewMatcher(labels.MatchEqual, l.Name, l.Value))
+	r.Form.Del("format")
+	if a, err = h.exportArgs(r); err != nil {
+		return a, err
 	}
-	for _, name := range []string{"extra_filters", "extra_filters[]"} {
-		for _, s := range r.Form[name] {
-			ms, err := h.opts.ParseSelector(s)
-			if err != nil {
-				return nil, badRequest("argument %s: %w", name, err)
-			}
-			narrow = append(narrow, ms...)
+	a.form, a.columns = csvLines, strings.Split(format, ",")
+	for _, c := range a.columns {
+		if err := checkColumn(c); err != nil {
+			return a, badRequest("argument format: %w", err)
 		}
 	}
-	var out [][]*labels.Matcher
-	for _, s := range r.Form["match[]"] {
-		ms, err := h.opts.ParseSelector(s)
-		if err != nil {
-			return nil, badRequest("argument match[]: %w", err)
-		}
-		out = append(out, append(ms, narrow...))
-	}
-	return out, nil
+	return a, nil
 }
 
 // parseMillis reads a time in whole milliseconds.
@@ -88,33 +94,4 @@ func parseMillis(s string) (int64, error) {
 		return 0, fmt.Errorf("%q is not a whole number of milliseconds", s)
 	}
 	return n, nil
-}
-
-// parseTimeArg reads a time: RFC 3339 or the beginning of it in UTC, or a number
-// whose unit its size tells (seconds, milliseconds, microseconds, nanoseconds).
-func parseTimeArg(s string) (ms int64, err error) {
-	if v, err := parseFloat(s); err == nil {
-		return unixMillis(v)
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15", "2006-01-02", "2006-01"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UnixMilli(), nil
-		}
-	}
-	return 0, fmt.Errorf("%q is not a time", s)
-}
-
-func unixMillis(v float64) (int64, error) {
-	const unit = 1 << 31
-	switch a := math.Abs(v); {
-	case a < unit:
-		return int64(math.Round(v * 1e3)), nil
-	case a < unit*1e3:
-		return int64(v), nil
-	case a < unit*1e6:
-		return int64(v / 1e3), nil
-	case a < unit*1e9:
-		return int64(v / 1e6), nil
-	}
-	return 0, errors.New("a time beyond all years")
 }

@@ -175,6 +175,8 @@ func serve(h *importer.Handler, method, target string, body io.Reader, header ma
 		h.ImportJSON(rec, req)
 	case path == "/api/v1/export":
 		h.Export(rec, req)
+	case path == "/api/v1/export/csv":
+		h.ExportCSV(rec, req)
 	case strings.HasPrefix(path, "/api/v1/import/prometheus"):
 		h.ImportText(rec, req)
 	default:

@@ -34,8 +34,9 @@ type Options struct {
 	MaxSnappyBytes int
 	// Now is the clock for text lines without a time; nil means time.Now.
 	Now func() time.Time
-	// ParseSelector reads a match[] of Export; nil means PromQL's selectors.
-	ParseSelector func(string) ([]*labels.Matcher, error)
+	// ParseSelectors reads a match[] of an export to sets of matchers, of which a
+	// series has to match one; nil means PromQL's selectors.
+	ParseSelectors func(string) ([][]*labels.Matcher, error)
 	// WriteError answers a request that failed: with a *BadLinesError or a
 	// *RequestError for the client's mistakes, else with what the store
 	// returned. nil means plain text with the status that the error's
@@ -59,8 +60,11 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.ParseSelector == nil {
-		o.ParseSelector = parser.NewParser(parser.Options{}).ParseMetricSelector
+	if o.ParseSelectors == nil {
+		p := parser.NewParser(parser.Options{})
+		o.ParseSelectors = func(text string) ([][]*labels.Matcher, error) {
+			return p.ParseMetricSelectors([]string{text})
+		}
 	}
 	if o.WriteError == nil {
 		o.WriteError = writeError

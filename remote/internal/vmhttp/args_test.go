@@ -1,4 +1,4 @@
-package vmform
+package vmhttp
 
 import (
 	"errors"
