@@ -26,6 +26,10 @@ type Options struct {
 	// MaxRequestBytes bounds the decompressed body of a remote write request, 32
 	// MiB if 0; line protocol and imports may be twice as large.
 	MaxRequestBytes int64
+	// Dialect is that of queries that name none; PromQL if empty.
+	Dialect api.Dialect
+	// LatencyOffset is how young samples are that MetricsQL does not see yet.
+	LatencyOffset time.Duration
 	// LookbackDelta is how old a sample /federate still exports.
 	LookbackDelta time.Duration
 	// EnableAdminAPI opens deletes and snapshots to HTTP.
@@ -86,6 +90,7 @@ func New(opts Options) (*Door, error) {
 		Runtime: func() api.RuntimeInfo {
 			return api.RuntimeInfo{StorageRetention: opts.Retention, ReloadConfigSuccess: true}
 		},
+		Dialect: opts.Dialect, LatencyOffset: opts.LatencyOffset,
 		LookbackDelta: opts.LookbackDelta, EnableAdminAPI: opts.EnableAdminAPI, CORSOrigin: opts.CORSOrigin,
 		Gatherer: opts.Registry, Instrument: meter.instrument, OnError: opts.OnError,
 	})
@@ -116,7 +121,7 @@ func (d *Door) Open(db *tsdb.DB) {
 	mux.Handle("/api/v1/push", writer)
 	mux.Handle("/api/v1/read", read.New(read.FromDB(db), read.Options{MaxFrameBytes: maxFrameBytes, WriteError: writeError}))
 	influx.New(db, influx.Options{MaxBodyBytes: 2 * d.opts.MaxRequestBytes}).Register(mux)
-	imports := importer.New(importer.FromDB(db), importer.Options{WriteError: writeError})
+	imports := importer.New(importer.FromDB(db), importer.Options{WriteError: writeError, ParseSelectors: promqlx.ParseSelectors})
 	mux.HandleFunc("/api/v1/import", imports.ImportJSON)
 	mux.HandleFunc("/api/v1/import/prometheus", imports.ImportText)
 	mux.HandleFunc("/api/v1/import/prometheus/", imports.ImportText)
@@ -157,6 +162,7 @@ func greet(w http.ResponseWriter, _ *http.Request) {
   /api/v1/write, /write       remote write, Influx line protocol
   /api/v1/read                remote read
   /api/v1/query, query_range  PromQL, as Prometheus serves it
+  /metricsql/api/v1/query     MetricsQL, as VictoriaMetrics serves it
   /metrics, /-/ready          this server
 `)
 }

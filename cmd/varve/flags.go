@@ -27,6 +27,8 @@ type flags struct {
 	web     *web.FlagConfig
 	log     *promslog.Config
 	slow    time.Duration // queries that take longer are logged; 0 logs none
+	dialect string        // of queries that name none
+	latency time.Duration // how young samples are that MetricsQL does not see yet
 	http    httpFlags
 	all     map[string]string // as given or by default, for the API
 	feature []string
@@ -74,7 +76,9 @@ func (f *flags) addWeb(app *kingpin.Application) {
 }
 
 func (f *flags) addQuery(app *kingpin.Application) (finish func()) {
-	var timeout, lookback, slow time.Duration
+	var timeout, lookback, slow, latency time.Duration
+	app.Flag("query.default-dialect", "Language of queries that name none by a path below /metricsql or the argument dialect: promql or metricsql.").Default("promql").EnumVar(&f.dialect, "promql", "metricsql")
+	app.Flag("query.latency-offset", "How young samples are that a query of MetricsQL about now does not see yet, since they may not all be there; VictoriaMetrics has 30s.").Default("0").SetValue(&durationValue{"query.latency-offset", &latency})
 	app.Flag("query.timeout", "Longest time a query may be prepared, wait and run.").Default("2m").SetValue(&durationValue{"query.timeout", &timeout})
 	app.Flag("query.lookback-delta", "How old a sample an instant selector still takes.").Default("5m").SetValue(&durationValue{"query.lookback-delta", &lookback})
 	app.Flag("query.max-concurrency", "Queries that run at once; others wait.").Default("20").IntVar(&f.query.MaxConcurrent)
@@ -86,7 +90,7 @@ func (f *flags) addQuery(app *kingpin.Application) (finish func()) {
 	app.Flag("query.max-length", "Bytes of a query's text, or of all selectors of a request.").Default("65536").IntVar(&f.query.MaxQueryBytes)
 	app.Flag("enable-feature", "Comma separated names of features, those of Prometheus.").StringsVar(&f.feature)
 	return func() {
-		f.query.Timeout, f.query.LookbackDelta, f.slow = timeout, lookback, slow
+		f.query.Timeout, f.query.LookbackDelta, f.slow, f.latency = timeout, lookback, slow, latency
 		if f.query.MaxMemory == 0 {
 			f.query.MaxMemory = memoryLimit() / 4
 		}

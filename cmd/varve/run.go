@@ -125,6 +125,8 @@ func doorOptions(f *flags, engine *promqlx.Engine, registry *prometheus.Registry
 	o := remote.Options{
 		Engine:          engine,
 		MaxRequestBytes: f.http.maxRequest,
+		Dialect:         api.Dialect(f.dialect),
+		LatencyOffset:   f.latency,
 		LookbackDelta:   f.query.LookbackDelta,
 		EnableAdminAPI:  f.http.admin,
 		CORSOrigin:      f.http.cors,

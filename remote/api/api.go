@@ -52,14 +52,19 @@ func New(opts Options) (*API, error) {
 	return a, nil
 }
 
-// Register mounts every route on mux, below prefix ("" or "/a/b"). It may be
-// called for several prefixes.
+// Register mounts every route on mux, below prefix ("" or "/a/b"), and once more
+// below prefix/metricsql, where requests are in that dialect. It may be called for
+// several prefixes.
 func (a *API) Register(mux *http.ServeMux, prefix string) {
 	prefix = strings.TrimSuffix(prefix, "/")
-	mux.Handle(prefix+apiPath+"/", http.StripPrefix(prefix, http.HandlerFunc(a.serveAPI)))
+	mount := func(path string, h http.Handler) {
+		mux.Handle(prefix+path, http.StripPrefix(prefix, h))
+		mux.Handle(prefix+metricsQLPrefix+path, inMetricsQL(prefix, h))
+	}
+	mount(apiPath+"/", http.HandlerFunc(a.serveAPI))
 	for path, r := range a.routes {
 		if !strings.HasPrefix(path, apiPath+"/") {
-			mux.Handle(prefix+path, http.StripPrefix(prefix, r))
+			mount(path, r)
 		}
 	}
 }

@@ -18,19 +18,16 @@ import (
 	"github.com/varvedb/varve/remote/internal/status"
 )
 
-// federate exports the newest sample of each series that matches and is not
+// federate answers a request whose form has been parsed: it exports the newest sample of each series that matches and is not
 // stale, in the exposition format asked for.
 func (a *API) federate(w http.ResponseWriter, r *http.Request) {
-	if err := parseForm(w, r, a.opts.MaxFormBytes); err != nil {
-		http.Error(w, fmt.Sprintf("error parsing form values: %s", err), http.StatusBadRequest)
-		return
-	}
 	sets, err := a.opts.Engine.ParseMetricSelectors(r.Form["match[]"])
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	samples, err := a.newest(r.Context(), sets)
+	now := a.now()
+	samples, err := a.newest(r.Context(), timestamp.FromTime(now.Add(-a.opts.LookbackDelta)), timestamp.FromTime(now), sets)
 	if err != nil {
 		status.Write(w, err)
 		return
@@ -53,12 +50,10 @@ func (a *API) federate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newest returns the last sample within the look-back of every series that
-// matches any of the sets, in label order. Stale series are left out, since the
-// formats have no word for them.
-func (a *API) newest(ctx context.Context, sets [][]*labels.Matcher) ([]promql.Sample, error) {
-	now := a.now()
-	mint, maxt := timestamp.FromTime(now.Add(-a.opts.LookbackDelta)), timestamp.FromTime(now)
+// newest returns the last sample in [mint, maxt] of every series that matches any of
+// the sets, in label order. Stale series are left out, since the formats have no
+// word for them.
+func (a *API) newest(ctx context.Context, mint, maxt int64, sets [][]*labels.Matcher) ([]promql.Sample, error) {
 	q, err := a.opts.Storage.Querier(mint, maxt)
 	if err != nil {
 		return nil, fmt.Errorf("open querier: %w", err)

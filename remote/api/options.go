@@ -23,6 +23,7 @@ type Engine interface {
 	Range(ctx context.Context, q promqlx.Queryable, query string, opts promqlx.QueryOptions, start, end time.Time, step time.Duration) (promqlx.Query, error)
 	ActiveQueries() []promqlx.ActiveQuery
 	TopQueries(n int, maxAge time.Duration) promqlx.QueryRanks
+	MetricsQL(ctx context.Context, q promqlx.Queryable, m promqlx.MetricsQLQuery) *promqlx.MetricsQLResult
 	ParseExpr(query string) (parser.Expr, error)
 	ParseMetricSelector(selector string) ([]*labels.Matcher, error)
 	ParseMetricSelectors(selectors []string) ([][]*labels.Matcher, error)
@@ -87,6 +88,12 @@ type Options struct {
 	// Features is added to what /api/v1/features says of the API itself.
 	Features map[string]map[string]bool
 
+	// Dialect is that of requests that name none, by a path below /metricsql or the
+	// argument dialect; "" means PromQL.
+	Dialect Dialect
+	// LatencyOffset is how young samples are that a query of MetricsQL does not see
+	// yet, unless it says so itself by latency_offset; 0 shows all.
+	LatencyOffset time.Duration
 	// LookbackDelta is how old a sample /federate still exports; 0 means that of promqlx.
 	LookbackDelta time.Duration
 	// ExternalLabels are attached to what /federate exports.
@@ -136,6 +143,14 @@ func (o Options) Validate() error {
 	if o.LookbackDelta < 0 {
 		errs = append(errs, fmt.Errorf("lookback delta must not be negative, got %s", o.LookbackDelta))
 	}
+	if o.LatencyOffset < 0 {
+		errs = append(errs, fmt.Errorf("latency offset must not be negative, got %s", o.LatencyOffset))
+	}
+	switch o.Dialect {
+	case "", PromQL, MetricsQL:
+	default:
+		errs = append(errs, fmt.Errorf("dialect must be %s or %s, got %q", PromQL, MetricsQL, o.Dialect))
+	}
 	if o.MaxFormBytes < 0 {
 		errs = append(errs, fmt.Errorf("max form bytes must not be negative, got %d", o.MaxFormBytes))
 	}
@@ -168,6 +183,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Flags == nil {
 		o.Flags = map[string]string{}
+	}
+	if o.Dialect == "" {
+		o.Dialect = PromQL
 	}
 	if o.LookbackDelta == 0 {
 		o.LookbackDelta = promqlx.DefaultLookbackDelta

@@ -50,25 +50,33 @@ func answer(v any) result {
 
 // wrap makes an http.Handler of a handler: compression, CORS, form, answer.
 func (a *API) wrap(f handler) http.Handler {
+	return a.formed(func(w http.ResponseWriter, r *http.Request) { a.serve(w, r, f(r)) })
+}
+
+// formed is what goes before the answer: compression, CORS, form.
+func (a *API) formed(f http.HandlerFunc) http.Handler {
 	return a.compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.setCORS(w, r)
 		if err := parseForm(w, r, a.opts.MaxFormBytes); err != nil {
 			a.respondError(w, r, &apiError{kindBadData, fmt.Errorf("error parsing form values: %w", err)})
 			return
 		}
-		res := f(r)
-		if res.close != nil {
-			defer res.close()
-		}
-		switch {
-		case res.err != nil:
-			a.respondError(w, r, res.err)
-		case res.data != nil:
-			a.respond(w, r, res)
-		default:
-			w.WriteHeader(http.StatusNoContent)
-		}
+		f(w, r)
 	}))
+}
+
+func (a *API) serve(w http.ResponseWriter, r *http.Request, res result) {
+	if res.close != nil {
+		defer res.close()
+	}
+	switch {
+	case res.err != nil:
+		a.respondError(w, r, res.err)
+	case res.data != nil:
+		a.respond(w, r, res)
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
 }
 
 // respond streams {"status":"success","data":...,"warnings":[...],"infos":[...]}
@@ -90,6 +98,11 @@ func (a *API) respond(w http.ResponseWriter, r *http.Request, res result) {
 		s.buf = res.trace.AppendJSON(append(s.buf, `,"trace":`...))
 	}
 	s.buf = append(s.buf, '}')
+	a.finish(w, r, s)
+}
+
+// finish sends what is left of an answer.
+func (a *API) finish(w http.ResponseWriter, r *http.Request, s *sink) {
 	if s.sent == 0 { // spares pieces that say how long they are
 		w.Header().Set("Content-Length", strconv.Itoa(len(s.buf)))
 	}

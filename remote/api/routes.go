@@ -33,25 +33,29 @@ func (a *API) addRoutes() {
 		a.add(path, f, methods...)
 	}
 
-	v1("/query", a.query, get, post)
-	v1("/query_range", a.queryRange, get, post)
+	both := func(path string, f handler, m vmHandler, methods ...string) {
+		a.add(apiPath+path, a.whenReady(a.inDialects(f, m)), methods...)
+	}
+
+	both("/query", a.query, a.vmQuery, get, post)
+	both("/query_range", a.queryRange, a.vmQueryRange, get, post)
 	v1("/query_exemplars", a.queryExemplars, get, post)
 	v1("/format_query", a.formatQuery, get, post)
 	v1("/parse_query", a.parseQuery, get, post)
-	v1("/series", a.series, get, post)
-	v1("/labels", a.labelNames, get, post)
-	v1("/label/{name}/values", a.labelValues, get, post)
-	v1("/metadata", a.metadata, get)
+	both("/series", a.series, a.vmSeries, get, post)
+	both("/labels", a.labelNames, a.vmLabelNames, get, post)
+	both("/label/{name}/values", a.labelValues, a.vmLabelValues, get, post)
+	both("/metadata", a.metadata, a.vmMetadata, get)
 
 	v1("/status/config", a.statusConfig, get)
 	v1("/status/flags", a.statusFlags, get)
 	v1("/status/runtimeinfo", a.statusRuntime, get)
 	v1("/status/buildinfo", a.statusBuild, get)
-	v1("/status/tsdb", a.statusTSDB, get)
+	both("/status/tsdb", a.statusTSDB, a.vmTSDB, get)
 	v1("/status/tsdb/blocks", a.statusBlocks, get)
 	v1("/status/self_metrics", a.statusSelfMetrics, get)
-	v1("/status/active_queries", a.activeQueries, get)
-	v1("/status/top_queries", a.topQueries, get)
+	both("/status/active_queries", a.activeQueries, a.vmActiveQueries, get)
+	both("/status/top_queries", a.topQueries, a.vmTopQueries, get)
 	a.add(apiPath+"/status/walreplay", a.wrap(a.statusWALReplay), get)
 	v1("/features", a.features, get)
 
@@ -70,7 +74,13 @@ func (a *API) addRoutes() {
 	v1("/admin/tsdb/snapshot", a.snapshot, post, put)
 	v1("/admin/tsdb/clean_tombstones", a.cleanTombstones, post, put)
 
-	a.add("/federate", a.whenReady(a.compress(http.HandlerFunc(a.federate))), get)
+	// VictoriaMetrics' own.
+	a.add(apiPath+"/series/count", a.whenReady(a.onlyVM(a.seriesCount)), get, post)
+	a.add(apiPath+"/status/metric_names_stats", a.whenReady(a.onlyVM(a.metricNamesStats)), get, post)
+	a.add("/prettify-query", a.onlyVM(a.prettify), get, post)
+	a.add("/expand-with-exprs", a.onlyVM(a.expand), get, post)
+
+	a.add("/federate", a.whenReady(a.compress(http.HandlerFunc(a.federateEither))), get)
 	a.add("/metrics", promhttp.HandlerFor(a.opts.Gatherer, promhttp.HandlerOpts{}), get)
 	root("/-/healthy", a.healthy, get)
 	a.add("/-/ready", a.whenReady(http.HandlerFunc(a.ready)), get)
