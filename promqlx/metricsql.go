@@ -322,5 +322,12 @@ func ParseSelectors(text string) ([][]*labels.Matcher, error) {
 // PrettifyMetricsQL lays a query out on several lines.
 func PrettifyMetricsQL(text string) (string, error) { return mql.Prettify(text) }
 
-// ExpandMetricsQL expands the WITH templates of a query.
-func ExpandMetricsQL(text string) (string, error) { return mql.ExpandWithExprs(text) }
+// ExpandMetricsQL expands the WITH templates of a query, and puts its filters where
+// they save most.
+func ExpandMetricsQL(text string) (string, error) {
+	e, err := mql.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	return string(mql.Optimize(e).AppendString(nil)), nil
+}

@@ -8,6 +8,13 @@
 // respond for an answer, respondError for the one place where an error becomes
 // a status.
 //
+// Beside it stands the API of VictoriaMetrics 1.146 for the same things, in the files
+// metricsql*.go: a request in the dialect MetricsQL passes the same doors, and gets
+// arguments, error texts and bytes as there. Series are listed by whole days, and the
+// metric's name comes first in a label set. It is here and not in a room of its own
+// because only the last two steps differ: what is asked of the engine or the storage,
+// and how the answer is written down.
+//
 // The API has no scraper, no rules and no notifier. The endpoints about them
 // answer what Prometheus answers when none is configured.
 //

@@ -141,6 +141,7 @@ func TestPrettifyAndExpand(t *testing.T) {
 	f("/metricsql/prettify-query?query=sum(", `{"status": "error", "msg": "singleExpr: unexpected token \"\"; want \"(\", \"{\", \"-\", \"+\"; unparsed data: \"\""}`)
 	with := url.QueryEscape("WITH (f(x) = x{a='<b>'}) f(m)")
 	f("/metricsql/expand-with-exprs?format=json&query="+with, `{"status": "success","expr":"m{a=\"\u003cb>\"}"}`)
+	f("/expand-with-exprs?format=json&query=a%2Bb%7Bx=%221%22%7D", `{"status": "success","expr":"a{x=\"1\"} + b{x=\"1\"}"}`)
 	f("/expand-with-exprs?format=json", `{"status": "error","error":"query string cannot be empty"}`)
 	require.Contains(t, do(h, "GET", "/expand-with-exprs?format=json&query=sum(").Body.String(), `{"status": "error","error":"Cannot parse query: `)
 	w := do(h, "GET", "/expand-with-exprs?query="+with)

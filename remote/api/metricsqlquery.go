@@ -111,20 +111,17 @@ func (a *API) vmOffset(r *http.Request) (int64, error) {
 // not see the youngest samples, which may not all be there. What the whole
 // expression takes a window of is not shifted.
 func (a *API) vmShift(r *http.Request, q promqlx.MetricsQLQuery, now time.Time) (int64, error) {
+	offset, err := a.vmOffset(r)
+	ahead := q.Start - now.UnixMilli()
+	if err == nil && (max(ahead, -ahead) >= offset || vmhttp.Bool(r.Form, "nocache")) {
+		return 0, nil
+	}
 	if e, err := mql.Parse(q.Text); err == nil {
 		if w, ok := e.(*mql.RollupExpr); ok && w.Window != nil {
 			return 0, nil
 		}
 	}
-	offset, err := a.vmOffset(r)
-	if err != nil {
-		return 0, err
-	}
-	ahead := q.Start - now.UnixMilli()
-	if vmhttp.Bool(r.Form, "nocache") || max(ahead, -ahead) >= offset {
-		return 0, nil
-	}
-	return ahead + offset, nil
+	return ahead + offset, err
 }
 
 // runVM evaluates a query within its timeout; shift is added to the times of a
