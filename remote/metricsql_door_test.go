@@ -95,3 +95,26 @@ func TestMetricsQLIsAskedForInManyWays(t *testing.T) {
 	h.ServeHTTP(w, r)
 	require.Equal(t, want, took.ReplaceAllString(w.Body.String(), `Msec":0`))
 }
+
+// Requests that VictoriaMetrics dies of, or could: all are answered.
+func TestMetricsQLHostileRequests(t *testing.T) {
+	_, h := vmDoor(t)
+	f := func(code int, target string) {
+		t.Helper()
+		w := getFrom(h, "/metricsql/api/v1/"+target)
+		require.Equal(t, code, w.Code, "%s: %s", target, w.Body.String())
+	}
+	f(422, `query?query=limit_offset(%22a%22,1,license_seats)`) // crashes 1.146
+	f(422, `query?query=limit_offset(1,%22a%22,license_seats)`)
+	f(200, `query?query=limit_offset(1,9,license_seats)&time=1749942000`)
+	f(422, `query?query=limit_offset(-1,-1,license_seats)&time=1749942000`)
+	f(422, `query_range?query=1&start=0&end=9223372036854&step=0.001`)
+	f(200, `query_range?query=license_seats&start=9223372036854&end=0&step=1d`)
+	f(200, `query?query=license_seats[100y]&time=9223372036854`)
+	f(200, `query?query=1&time=-9223372036.854`)
+	f(200, `query?query=license_seats&round_digits=-9223372036854775808`)
+	f(200, `labels?start=9223372036854&end=0`)
+	f(200, `label/job/values?start=0&end=9223372036854&limit=-5`)
+	f(422, `query?query=`+strings.Repeat("(", 16000))
+	f(422, `query?query=`+strings.Repeat("-", 16000)+"1{")
+}
