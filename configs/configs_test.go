@@ -119,13 +119,15 @@ func TestGrafanaDatasource(t *testing.T) {
 	var got grafanaDatasources
 	require.NoError(t, dec.Decode(&got))
 	require.Equal(t, 1, got.APIVersion)
-	require.Len(t, got.Datasources, 1)
-	ds := got.Datasources[0]
-	require.Equal(t, "prometheus", ds.Type)
-	require.Equal(t, "proxy", ds.Access)
-	require.Equal(t, "http://localhost:8428", ds.URL)
-	require.Equal(t, "POST", ds.JSONData.HTTPMethod)
-	require.Equal(t, "Prometheus", ds.JSONData.PrometheusType)
+	require.Len(t, got.Datasources, 2)
+	for i, url := range []string{"http://localhost:8428", "http://localhost:8428/metricsql"} {
+		ds := got.Datasources[i]
+		require.Equal(t, "prometheus", ds.Type)
+		require.Equal(t, "proxy", ds.Access)
+		require.Equal(t, url, ds.URL)
+		require.Equal(t, "POST", ds.JSONData.HTTPMethod)
+		require.Equal(t, "Prometheus", ds.JSONData.PrometheusType)
+	}
 }
 
 func TestTelegraf(t *testing.T) {
