@@ -82,6 +82,7 @@ type Engine struct {
 
 	slots   slots
 	memory  *budget.Pool
+	gate    *budget.Gate
 	active  activeQueries
 	last    *top.Recorder
 	metrics *metrics
@@ -103,6 +104,7 @@ func New(opts Options) (*Engine, error) {
 		set:             set,
 		features:        features.NewRegistry(),
 		slots:           newSlots(opts.MaxConcurrent),
+		gate:            budget.NewGate(workers()),
 		memory: budget.NewPool(budget.Limits{
 			Memory: opts.MaxMemory, QueryMemory: opts.MaxQueryMemory, Samples: int64(opts.MaxSamples),
 		}),
@@ -111,7 +113,7 @@ func New(opts Options) (*Engine, error) {
 	set.register(e.features)
 	e.parser.RegisterFeatures(e.features)
 	e.metrics = newMetrics(e)
-	e.evaluator = newOwn(opts, set)
+	e.evaluator = newOwn(opts, set, e.gate)
 	return e, nil
 }
 

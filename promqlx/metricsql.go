@@ -251,7 +251,7 @@ func (r *metricsQL) params(t *Trace, s eval.Scope) (p eval.Params, err error) {
 	s.MayCache = !r.asked.NoCache
 	return eval.Params{
 		DB: db, Scope: s, Lookback: r.asked.Lookback, Filters: r.asked.Filters,
-		Meter: r.query.req.Meter, Memory: &r.engine.memoryMetricsQL, Trace: t, Now: time.Now,
+		Meter: r.query.req.Meter, Memory: &r.engine.memoryMetricsQL, Gate: r.engine.gate, Trace: t, Now: time.Now,
 	}, nil
 }
 
@@ -266,6 +266,8 @@ func (r *metricsQL) evaluate(ctx context.Context, t *Trace, e *eval.Prepared, s 
 // take makes the answer the result.
 func (r *metricsQL) take(a *eval.Answer) {
 	r.out.Start, r.out.Step, r.out.SeriesFetched = a.Grid.Start, a.Grid.Step, a.Fetched
+	r.query.samples.TotalSamples += a.Samples
+	r.query.samples.UpdatePeak(int(r.query.meter.PeakSamples()))
 	r.out.Series = make([]MetricsQLSeries, len(a.Series))
 	for i, s := range a.Series {
 		round(s.Values, r.asked.RoundDigits)

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/util/annotations"
 
+	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/cache"
 	"github.com/varvedb/varve/promqlx/internal/exec"
 	"github.com/varvedb/varve/promqlx/internal/plan"
@@ -27,7 +28,7 @@ type own struct {
 	set     featureSet
 	logger  *slog.Logger
 	memory  *exec.Memory
-	gate    *exec.Gate
+	gate    *budget.Gate
 	cache   *cache.Cache // of range queries; nil if there is none
 	now     func() time.Time
 	plans   memo[planKey, planned]
@@ -47,15 +48,17 @@ type planned struct {
 	key  string
 }
 
-func newOwn(opts Options, set featureSet) *own {
-	// One processor is left to those who write, if there are two.
-	workers := max(1, runtime.GOMAXPROCS(0)-1)
+func newOwn(opts Options, set featureSet, gate *budget.Gate) *own {
 	return &own{
-		step: opts.SubqueryStep, workers: workers, set: set, logger: opts.Logger,
-		memory: &exec.Memory{}, gate: exec.NewGate(workers), cache: newCache(opts), now: time.Now,
+		step: opts.SubqueryStep, workers: workers(), set: set, logger: opts.Logger,
+		memory: &exec.Memory{}, gate: gate, cache: newCache(opts), now: time.Now,
 		plans: memo[planKey, planned]{max: memoBytes},
 	}
 }
+
+// workers is how many goroutines evaluate at once: one processor is left to those who
+// write, if there are two.
+func workers() int { return max(1, runtime.GOMAXPROCS(0)-1) }
 
 // Prepare implements Evaluator.
 func (o *own) Prepare(_ context.Context, r *Request) (Evaluation, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/schema"
 
+	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/plan"
 	"github.com/varvedb/varve/promqlx/internal/row"
 )
@@ -90,7 +91,7 @@ func (q *query) final(ctx context.Context, n plan.Node, g scope, emit func(*row.
 		if err := q.run(ctx, n, g, emit); err != nil {
 			return err
 		}
-		return alive(ctx)
+		return budget.Alive(ctx)
 	}
 	t := q.newTable(g.Grid)
 	defer t.free()
@@ -98,7 +99,7 @@ func (q *query) final(ctx context.Context, n plan.Node, g scope, emit func(*row.
 	if err := q.run(ctx, n, g, t.add); err != nil {
 		return err
 	}
-	if err := alive(ctx); err != nil {
+	if err := budget.Alive(ctx); err != nil {
 		return err
 	}
 	for _, r := range t.rows {

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 	"github.com/stretchr/testify/require"
 
+	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/plan"
 	"github.com/varvedb/varve/promqlx/internal/row"
 	"github.com/varvedb/varve/tsdb"
@@ -81,7 +82,7 @@ func run(t testing.TB, n plan.Node, q storage.Queryable, workers int) (promql.Ma
 	count := stats.NewQuerySamples(true)
 	v, answer, annos, err := Run(context.Background(), n, Params{
 		Queryable: q, Grid: row.GridOf(5*minute, 60*minute, minute), Lookback: 5 * minute,
-		Meter: m, Memory: memory, Gate: NewGate(workers), Stats: count, Workers: workers,
+		Meter: m, Memory: memory, Gate: budget.NewGate(workers), Stats: count, Workers: workers,
 	})
 	require.NoError(t, err)
 	t.Cleanup(answer.Free)

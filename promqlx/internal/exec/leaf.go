@@ -70,11 +70,11 @@ func (l *leaf) expect(ctx context.Context) error {
 	l.q.expected = true
 	t := l.scope.trace.Start("wait for %d bytes", n)
 	defer t.Done()
-	l.q.pass.leave()
+	l.q.pass.Leave()
 	if err := l.q.Meter.Expect(ctx, n); err != nil {
 		return err
 	}
-	return l.q.pass.take(ctx)
+	return l.q.pass.Take(ctx)
 }
 
 // close lets go of the series. What damage was met while they were read ends

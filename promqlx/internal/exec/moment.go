@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 
+	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/plan"
 )
 
@@ -97,7 +98,7 @@ func (q *query) find(ctx context.Context, hints *storage.SelectHints, ms []*labe
 	if err == nil {
 		return s, nil
 	}
-	if ended := alive(ctx); ended != nil {
+	if ended := budget.Alive(ctx); ended != nil {
 		return nil, ended
 	}
 	return nil, fmt.Errorf("expanding series: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 	"github.com/prometheus/prometheus/util/stats"
 
+	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/plan"
 	"github.com/varvedb/varve/promqlx/internal/row"
 	"github.com/varvedb/varve/promqlx/internal/trace"
@@ -47,7 +48,7 @@ type Params struct {
 	Meter Meter
 	// Memory and Gate are those of the engine; without a Gate nobody waits.
 	Memory *Memory
-	Gate   *Gate
+	Gate   *budget.Gate
 	// Trace is told the steps of the query; it may be nil.
 	Trace *trace.Span
 	// Stats counts the samples that are read. Its steps are not initialised yet.
@@ -66,7 +67,7 @@ type Params struct {
 // is valid until the Answer is freed, which is not nil. Annotations are returned
 // with an error too, where Prometheus' engine does so.
 func Run(ctx context.Context, n plan.Node, p Params) (parser.Value, *Answer, annotations.Annotations, error) {
-	q := &query{Params: p, ended: func() error { return alive(ctx) }, store: storeOf(p.Queryable), freed: Answer{memory: p.Memory}, pass: pass{gate: p.Gate}}
+	q := &query{Params: p, ended: func() error { return budget.Alive(ctx) }, store: storeOf(p.Queryable), freed: Answer{memory: p.Memory}, pass: p.Gate.Pass()}
 	v, err := q.bounded(ctx, n)
 	if err == nil {
 		return v, &q.freed, q.annos, nil
@@ -96,10 +97,10 @@ func (q *query) bounded(ctx context.Context, n plan.Node) (parser.Value, error) 
 }
 
 func (q *query) gated(ctx context.Context, n plan.Node) (v parser.Value, err error) {
-	if err := q.pass.take(ctx); err != nil {
+	if err := q.pass.Take(ctx); err != nil {
 		return nil, err
 	}
-	defer q.pass.leave()
+	defer q.pass.Leave()
 	defer q.closeAll()
 	if err := q.openTogether(ctx, n); err != nil {
 		return nil, err
@@ -120,17 +121,17 @@ func (q *query) closeAll() {
 // pause is called now and then: it ends the query when it is to end, and lets
 // others go first when they should.
 func (q *query) pause(ctx context.Context) error {
-	if err := alive(ctx); err != nil {
+	if err := budget.Alive(ctx); err != nil {
 		return err
 	}
-	return q.pass.yield(ctx)
+	return q.pass.Yield(ctx)
 }
 
 // query is one run of a plan.
 type query struct {
 	Params
 	ended  func() error // tells what ended the query, nil as long as nothing did
-	pass   pass
+	pass   budget.Pass
 	store  store
 	annos  annotations.Annotations
 	shared map[int]*table
@@ -174,20 +175,6 @@ func (q *query) aside(f func() error) (add func(), err error) {
 
 // whole is the scope of the query itself.
 func (q *query) whole() scope { return scope{Grid: q.Grid, stats: q.Stats, trace: q.Trace} }
-
-// alive returns what ended the query, in the words of Prometheus' engine.
-func alive(ctx context.Context) error {
-	switch err := ctx.Err(); {
-	case err == nil:
-		return nil
-	case errors.Is(err, context.Canceled):
-		return promql.ErrQueryCanceled("expression evaluation")
-	case errors.Is(err, context.DeadlineExceeded):
-		return promql.ErrQueryTimeout("expression evaluation")
-	default:
-		return err
-	}
-}
 
 func (q *query) answer(ctx context.Context, n plan.Node) (parser.Value, error) {
 	switch x := n.(type) {

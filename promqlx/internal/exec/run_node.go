@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser/posrange"
 
 	"github.com/varvedb/varve/promqlx/internal/binop"
+	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/funcs"
 	"github.com/varvedb/varve/promqlx/internal/plan"
 	"github.com/varvedb/varve/promqlx/internal/row"
@@ -17,7 +18,7 @@ import (
 // order, none of them empty. A row is the receiver's, to change too, until emit
 // returns.
 func (q *query) run(ctx context.Context, n plan.Node, g scope, emit func(*row.Row) error) error {
-	if err := alive(ctx); err != nil {
+	if err := budget.Alive(ctx); err != nil {
 		return err
 	}
 	if g.N == 0 {

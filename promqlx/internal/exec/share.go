@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/prometheus/util/stats"
 
+	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/row"
 )
 
@@ -56,7 +57,7 @@ func (l *leaf) share(ctx context.Context, first int, work func(*row.Env, scope, 
 		s.workers.Wait()
 	}
 	defer end() // after a panic too: what they read is closed then
-	l.q.pass.leave()
+	l.q.pass.Leave()
 	for k := range workers {
 		if err := s.start(within, work, k == 0); err != nil {
 			return err
@@ -69,12 +70,12 @@ func (l *leaf) share(ctx context.Context, first int, work func(*row.Env, scope, 
 	}
 	s.settle()
 	if err == nil && s.consumed < n {
-		err = alive(ctx)
+		err = budget.Alive(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	return l.q.pass.take(ctx)
+	return l.q.pass.Take(ctx)
 }
 
 // sharing is the work of one share.
@@ -97,19 +98,19 @@ type sharing struct {
 // start starts one more worker, if it is needed or there is a place for it.
 func (s *sharing) start(ctx context.Context, work func(*row.Env, scope, *bench) *reader, needed bool) (err error) {
 	l := s.leaf
-	place, ok := l.q.Gate.try()
+	place, ok := l.q.Gate.Try()
 	if !ok && !needed {
 		return nil
 	}
 	if !ok {
-		if place, err = l.q.Gate.enter(ctx); err != nil {
+		if place, err = l.q.Gate.Enter(ctx); err != nil {
 			return err
 		}
 	}
 	started := false
 	defer func() {
 		if !started { // on a panic
-			place.leave()
+			place.Leave()
 		}
 	}()
 	env, own := l.q.env(l.scope.Grid), l.scope.fork()
@@ -117,14 +118,14 @@ func (s *sharing) start(ctx context.Context, work func(*row.Env, scope, *bench) 
 	s.envs, s.stats, s.readers = append(s.envs, env), append(s.stats, own.stats), append(s.readers, r)
 	started = true
 	s.workers.Go(func() {
-		defer place.leave()
+		defer place.Leave()
 		s.work(ctx, place, r)
 	})
 	return nil
 }
 
 // work fills one free morsel after the other.
-func (s *sharing) work(ctx context.Context, place *pass, r *reader) {
+func (s *sharing) work(ctx context.Context, place *budget.Pass, r *reader) {
 	for {
 		k := int(s.next.Add(1) - 1)
 		if k >= s.n {
@@ -136,7 +137,7 @@ func (s *sharing) work(ctx context.Context, place *pass, r *reader) {
 		case <-s.ended:
 			return
 		}
-		if m.err = place.yield(ctx); m.err == nil {
+		if m.err = place.Yield(ctx); m.err == nil {
 			m.err = s.fill(r, m, k)
 		}
 		m.full <- struct{}{}

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 	"github.com/stretchr/testify/require"
 
+	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/plan"
 	"github.com/varvedb/varve/promqlx/internal/row"
 )
@@ -66,7 +67,7 @@ func (s trapSeries) Iterator(it chunkenc.Iterator) chunkenc.Iterator {
 
 // asked runs a plan as an engine with three workers does, which has the gate g, and
 // takes what panics for an error.
-func asked(ctx context.Context, n plan.Node, q storage.Queryable, g *Gate, emit Meter) (err error) {
+func asked(ctx context.Context, n plan.Node, q storage.Queryable, g *budget.Gate, emit Meter) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = errors.New("panic")
@@ -110,9 +111,9 @@ func (m *refusing) Samples(int64) error { return nil }
 // opened is closed, and no goroutine is left.
 func TestSharingEnds(t *testing.T) {
 	store := fillStore(t, 300)
-	idle := func(what string, g *Gate, tr *trap, before int) {
+	idle := func(what string, g *budget.Gate, tr *trap, before int) {
 		t.Helper()
-		require.Empty(t, g.slots, what)
+		require.Zero(t, g.Inside(), what)
 		require.Zero(t, tr.open.Load(), what)
 		for range 1000 { // the last ones may still be on their way out
 			if runtime.NumGoroutine() <= before {
@@ -128,7 +129,7 @@ func TestSharingEnds(t *testing.T) {
 		f := func(what string, spring func(n int64, cancel func()), m Meter, want string) {
 			t.Helper()
 			what = name + " " + what
-			g := NewGate(3)
+			g := budget.NewGate(3)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			tr := &trap{Queryable: hidden{store}, spring: func(n int64) { spring(n, cancel) }}
@@ -161,7 +162,7 @@ func TestSharingEnds(t *testing.T) {
 	}
 	for _, panics := range []bool{false, true} {
 		for k := range int64(20) {
-			g := NewGate(3)
+			g := budget.NewGate(3)
 			tr := &trap{Queryable: hidden{store}, spring: func(int64) {}}
 			before := runtime.NumGoroutine()
 			require.Error(t, asked(t.Context(), plans["rows"], tr, g, &refusing{n: k, panics: panics}))

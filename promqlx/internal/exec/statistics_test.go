@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/prometheus/util/stats"
 	"github.com/stretchr/testify/require"
 
+	"github.com/varvedb/varve/promqlx/internal/budget"
 	"github.com/varvedb/varve/promqlx/internal/plan"
 	"github.com/varvedb/varve/promqlx/internal/row"
 	"github.com/varvedb/varve/promqlx/internal/trace"
@@ -173,7 +174,7 @@ var knewSamples = regexp.MustCompile("knew ([0-9]+) by statistics")
 
 func answersOf(t testing.TB, n plan.Node, p Params, workers int) answers {
 	p.Meter, p.Stats, p.Lookback = &free{}, stats.NewQuerySamples(true), 5*minute
-	p.Memory, p.Gate, p.Workers = memory, NewGate(workers), workers
+	p.Memory, p.Gate, p.Workers = memory, budget.NewGate(workers), workers
 	p.Trace = trace.New(true, "test")
 	v, _, annos, err := Run(context.Background(), n, p)
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 
 // expr evaluates an expression and traces it.
 func (q *query) expr(s Scope, e mql.Expr) ([]*series.Series, error) {
-	if err := q.alive(); err != nil {
+	if err := q.pause(); err != nil {
 		return nil, err
 	}
 	if !q.Trace.Enabled() {

@@ -109,7 +109,7 @@ func (l *leaf) sometimes(i int) error {
 	if i&15 != 0 {
 		return nil
 	}
-	return l.alive()
+	return l.pause()
 }
 
 // load reads the samples of series i; ok is false if there are none.
@@ -126,6 +126,7 @@ func (l *leaf) load(i int) (s *tsdb.Samples, ok bool, err error) {
 	if n == 0 {
 		return nil, false, nil
 	}
+	l.samples += n
 	if err := l.Meter.Samples(n); err != nil {
 		return nil, false, err
 	}
@@ -145,6 +146,9 @@ func (l *leaf) values(i int, dst []float64) (out []float64, ok bool, err error) 
 				return dst, false, nil
 			}
 			if l.op.Can(b.pieces) {
+				for i := range b.pieces {
+					l.samples += int64(b.pieces[i].Count)
+				}
 				return l.op.Append(dst, l.grid, l.width, b.pieces, &b.narrow), true, nil
 			}
 		}

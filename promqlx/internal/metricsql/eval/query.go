@@ -28,6 +28,7 @@ type Params struct {
 	Filters [][]*labels.Matcher
 	Meter   *budget.Meter
 	Memory  *Memory
+	Gate    *budget.Gate // nil: nobody waits
 	Trace   *trace.Span
 	Now     func() time.Time
 }
@@ -37,13 +38,26 @@ type Answer struct {
 	Grid    row.Grid
 	Series  []*series.Series // without those that have no value, in the order of the answer
 	Fetched int              // series that selectors found
+	Samples int64            // that were read
 }
 
 // Run evaluates an expression, which it does not change. An error is told as
 // Readable says.
 func Run(ctx context.Context, e *Prepared, p Params) (*Answer, error) {
-	q := &query{Params: p, ctx: ctx, prepared: e, bench: p.Memory.get()}
+	q := &query{Params: p, ctx: ctx, prepared: e, bench: p.Memory.get(), pass: p.Gate.Pass(), store: p.DB}
 	defer p.Memory.put(q.bench)
+	if err := q.pass.Take(ctx); err != nil {
+		return nil, err
+	}
+	defer q.pass.Leave()
+	if e.selects() > 1 {
+		m, err := p.DB.Moment() // what is asked of the second hangs on the first
+		if err != nil {
+			return nil, err
+		}
+		defer m.Close()
+		q.store = m
+	}
 	s := p.Scope
 	s.maxPoints = MaxPoints
 	all, err := q.expr(s, e.Expr)
@@ -57,7 +71,12 @@ func Run(ctx context.Context, e *Prepared, p Params) (*Answer, error) {
 	if err := unique(all); err != nil {
 		return nil, err
 	}
-	return &Answer{Grid: s.grid(), Series: all, Fetched: q.fetched}, nil
+	return &Answer{Grid: s.grid(), Series: all, Fetched: q.fetched, Samples: q.samples}, nil
+}
+
+// store is where series are found: as they are now, or as of one moment.
+type store interface {
+	Select(ctx context.Context, mint, maxt int64, ms ...*labels.Matcher) (*tsdb.View, error)
 }
 
 // query is one evaluation.
@@ -66,7 +85,10 @@ type query struct {
 	ctx      context.Context
 	prepared *Prepared
 	fetched  int
+	samples  int64 // that were read
 	bench    *bench
+	pass     budget.Pass
+	store    store
 }
 
 // sorts tells whether the answer of an expression is put in order.
@@ -126,8 +148,14 @@ func text(s Scope, v string) []*series.Series {
 	return all
 }
 
-// alive returns the error that ended the query, if anything did.
-func (q *query) alive() error { return q.ctx.Err() }
+// pause is called now and then: it returns the error that ended the query, if
+// anything did, and lets others go first when they should.
+func (q *query) pause() error {
+	if err := q.ctx.Err(); err != nil {
+		return err
+	}
+	return q.pass.Yield(q.ctx)
+}
 
 // hold counts the memory of so many series on a grid.
 func (q *query) hold(n int, g row.Grid) error {

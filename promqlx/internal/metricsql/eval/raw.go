@@ -24,7 +24,7 @@ func Raw(ctx context.Context, m *mql.MetricExpr, p Params) ([]RawSeries, error) 
 	if err != nil {
 		return nil, err
 	}
-	q := &query{Params: p, ctx: ctx}
+	q := &query{Params: p, ctx: ctx, store: p.DB}
 	found, err := q.Select(p.Scope.Start, p.Scope.End, Join(sets, p.Filters))
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func Raw(ctx context.Context, m *mql.MetricExpr, p Params) ([]RawSeries, error) 
 	var out []RawSeries
 	samples := tsdb.Samples{WithStale: true}
 	for i := range found.Len() {
-		if err := q.alive(); err != nil {
+		if err := q.pause(); err != nil {
 			return nil, err
 		}
 		samples.Reset()

@@ -139,7 +139,7 @@ func (q *query) rollupSubquery(s Scope, c *call) ([]*series.Series, error) {
 			return nil, err
 		}
 		if i&15 == 0 {
-			if err := q.alive(); err != nil {
+			if err := q.pause(); err != nil {
 				return nil, err
 			}
 		}

@@ -31,6 +31,15 @@ func Prepare(e mql.Expr) *Prepared {
 	return p
 }
 
+// selects returns how many sets of matchers the store is asked for, at least if there
+// are several.
+func (p *Prepared) selects() (n int) {
+	for _, sets := range p.matchers {
+		n += len(sets)
+	}
+	return n
+}
+
 // matchersOf returns the matchers of a selector, which may have been narrowed since
 // the expression was prepared.
 func (p *Prepared) matchersOf(m *mql.MetricExpr) ([][]*labels.Matcher, error) {
@@ -104,7 +113,7 @@ type place struct{ view, i int32 }
 func (q *query) Select(mint, maxt int64, sets [][]*labels.Matcher) (*Found, error) {
 	f := &Found{}
 	for _, set := range sets {
-		v, err := q.DB.Select(q.ctx, mint, maxt, set...)
+		v, err := q.store.Select(q.ctx, mint, maxt, set...)
 		if err != nil {
 			f.Close()
 			return nil, err

@@ -1,4 +1,4 @@
-package exec
+package budget
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func TestGateTurns(t *testing.T) {
 		start := time.Now()
 		for i := range 6 {
 			wg.Go(func() {
-				p, err := g.enter(t.Context())
+				p, err := g.Enter(t.Context())
 				require.NoError(t, err)
 				for range 1 + 100*min(i, 1)*1 {
 					n := inside.Add(1)
@@ -31,9 +31,9 @@ func TestGateTurns(t *testing.T) {
 					}
 					time.Sleep(time.Millisecond)
 					inside.Add(-1)
-					require.NoError(t, p.yield(t.Context()))
+					require.NoError(t, p.Yield(t.Context()))
 				}
-				p.leave()
+				p.Leave()
 				if done.Add(1) == 1 {
 					shortest = time.Since(start)
 				}
@@ -47,22 +47,22 @@ func TestGateTurns(t *testing.T) {
 
 func TestGateEnds(t *testing.T) {
 	g := NewGate(1)
-	p, err := g.enter(t.Context())
+	p, err := g.Enter(t.Context())
 	require.NoError(t, err)
-	_, ok := g.try()
+	_, ok := g.Try()
 	require.False(t, ok)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = g.enter(ctx)
+	_, err = g.Enter(ctx)
 	require.Equal(t, promql.ErrQueryCanceled("expression evaluation"), err)
-	p.leave()
-	p.leave() // more than once is fine
-	again, ok := g.try()
+	p.Leave()
+	p.Leave() // more than once is fine
+	again, ok := g.Try()
 	require.True(t, ok)
-	again.leave()
+	again.Leave()
 	var none *Gate
-	free, err := none.enter(ctx)
+	free, err := none.Enter(ctx)
 	require.NoError(t, err)
-	require.NoError(t, free.yield(ctx))
-	free.leave()
+	require.NoError(t, free.Yield(ctx))
+	free.Leave()
 }

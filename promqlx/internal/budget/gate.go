@@ -1,4 +1,4 @@
-package exec
+package budget
 
 import (
 	"context"
@@ -13,22 +13,30 @@ type Gate struct{ slots chan struct{} }
 // NewGate returns a gate for n goroutines, at least 1.
 func NewGate(n int) *Gate { return &Gate{slots: make(chan struct{}, max(1, n))} }
 
+// Inside returns how many have a place now.
+func (g *Gate) Inside() int { return len(g.slots) }
+
 // turn is how long one evaluates before others are let go first.
 const turn = 5 * time.Millisecond
 
-// pass is a goroutine's place behind the gate.
-type pass struct {
+// Pass is a goroutine's place behind a gate, or that of who has none yet; it is for one
+// goroutine. Without a gate, as the zero value is, nobody waits.
+type Pass struct {
 	gate  *Gate
 	since time.Time
 }
 
-// enter waits for a place.
-func (g *Gate) enter(ctx context.Context) (*pass, error) {
-	p := &pass{gate: g}
-	return p, p.take(ctx)
+// Pass returns a Pass that has no place yet.
+func (g *Gate) Pass() Pass { return Pass{gate: g} }
+
+// Enter waits for a place.
+func (g *Gate) Enter(ctx context.Context) (*Pass, error) {
+	p := &Pass{gate: g}
+	return p, p.Take(ctx)
 }
 
-func (p *pass) take(ctx context.Context) error {
+// Take waits for a place, until ctx ends.
+func (p *Pass) Take(ctx context.Context) error {
 	if p.gate == nil {
 		return nil
 	}
@@ -43,13 +51,13 @@ func (p *pass) take(ctx context.Context) error {
 		p.since = time.Now()
 		return nil
 	case <-ctx.Done():
-		return alive(ctx)
+		return Alive(ctx)
 	}
 }
 
-// try takes a place if there is one at once, for help that is not needed.
-func (g *Gate) try() (*pass, bool) {
-	p := &pass{gate: g}
+// Try takes a place if there is one at once, for help that is not needed.
+func (g *Gate) Try() (*Pass, bool) {
+	p := &Pass{gate: g}
 	if g == nil {
 		return p, true
 	}
@@ -62,21 +70,21 @@ func (g *Gate) try() (*pass, bool) {
 	}
 }
 
-// leave gives the place back.
-func (p *pass) leave() {
+// Leave gives the place back, if there is one.
+func (p *Pass) Leave() {
 	if p.gate != nil && !p.since.IsZero() {
 		p.since = time.Time{}
 		<-p.gate.slots
 	}
 }
 
-// yield lets others go first if the turn is over. After an error, when there is
+// Yield lets others go first if the turn is over. After an error, when there is
 // no place, evaluation is to end. Who has none, because others work for it, takes
 // none: it would wait for those, and they for it.
-func (p *pass) yield(ctx context.Context) error {
+func (p *Pass) Yield(ctx context.Context) error {
 	if p.gate == nil || p.since.IsZero() || time.Since(p.since) < turn {
 		return nil
 	}
-	p.leave()
-	return p.take(ctx)
+	p.Leave()
+	return p.Take(ctx)
 }
