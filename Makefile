@@ -12,6 +12,8 @@
 #   make bench        measure varve beside its rivals, and say which bars hold;
 #                     BENCH_VM=binary BENCH_BASE=old/varve BENCH_TSBS=file RUNS=3
 #                     BENCHES="tsbs rw"; e2e/bench/main.go tells more
+#   make bench-tsbs   the questions of TSBS beside VictoriaMetrics, BENCH_VM=binary;
+#                     BENCH_TSBS=lines BENCH_TSBS_QUERIES=requests BENCH_QUERIES=1000
 #   make bench-promql the query engine beside Prometheus', in one process: time and
 #                     memory; SUITES="range native tsbs memory" picks some,
 #                     e2e/querybench/main.go tells more
@@ -59,7 +61,7 @@ WITH_RACE := $(if $(RACE_FLAG),CGO_ENABLED=1)
 
 export GOWORK := off
 
-.PHONY: run build test unit e2e-short race fuzz e2e torture bench bench-promql gobench lint lint-extra tidy fmt-check vet cross golden clean say-race
+.PHONY: run build test unit e2e-short race fuzz e2e torture bench bench-tsbs bench-promql gobench lint lint-extra tidy fmt-check vet cross golden clean say-race
 
 run: build
 	$(VARVE) $(ARGS)
@@ -115,6 +117,9 @@ torture: build
 
 bench: build
 	cd e2e && COUNT=$(COUNT) VARVE_BIN=$(VARVE) $(GO) run ./bench $(BENCHES)
+
+bench-tsbs: build
+	cd e2e && VARVE_BIN=$(VARVE) $(GO) run ./bench tsbs-queries
 
 bench-promql:
 	cd e2e && $(GO) run ./querybench $(SUITES)

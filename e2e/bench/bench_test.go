@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/varvedb/varve/e2e/harness"
+	"github.com/varvedb/varve/e2e/tsbs"
 )
 
 func TestCutCountsLines(t *testing.T) {
-	text := appendTSBS(nil, 3, 4000)
-	require.Equal(t, text, appendTSBS(nil, 3, 4000), "made-up lines are the same every time")
+	text := tsbs.Options{Hosts: 3, Span: 40_000 * time.Second}.Lines()
 	l, err := cut(text)
 	require.NoError(t, err)
 	require.Equal(t, int64(3*4000*10), l.samples)

@@ -19,6 +19,7 @@ type kind struct {
 	ready string // a path that answers 200 when the server serves
 
 	writePath string // of remote write
+	metricsQL string // before the paths that speak it
 
 	// settle writes everything out, merges all, and returns the processor time
 	// used until that was done.
@@ -31,7 +32,7 @@ type kind struct {
 
 func varve(bin string) kind {
 	return kind{
-		name: "varve", bin: bin, ready: "/-/ready", writePath: "/api/v1/write",
+		name: "varve", bin: bin, ready: "/-/ready", writePath: "/api/v1/write", metricsQL: "/metricsql",
 		args: func(dir, addr string) []string {
 			return []string{"--storage.path=" + dir, "--web.listen-address=" + addr}
 		},

@@ -9,6 +9,8 @@
 //	index     selecting among 5 million series; takes a quarter of an hour and 2 GiB
 //	register  the first sample of a series, in process
 //	tsbs      loading the lines of TSBS cpu-only
+//	tsbs-queries  the questions of TSBS to VictoriaMetrics, and those that it has but
+//	          does not ask there
 //	rw        remote write of 50,000 series
 //	scale     memory and processor time of a million series
 //	churn     30 days on each of which 30 % of the series are new
@@ -26,7 +28,12 @@
 //	                  bench promql takes the one of go.mod without it
 //	BENCH_BASE        another varve to compare with
 //	BENCH_TSBS        lines of TSBS cpu-only, plain, .gz or .zst; without it
-//	                  lines of that shape are made up
+//	                  the same are made
+//	BENCH_TSBS_QUERIES  requests to ask in the bench tsbs-queries, plain, .gz or .zst:
+//	                  a type, a tab and a path in a line; or type, number, SHA-256 of
+//	                  the answer without its stats, length, path. Without it the
+//	                  requests are made as TSBS makes them, and the answers known
+//	BENCH_QUERIES     requests of each type of the bench tsbs-queries, 1000
 //	BENCH_SERIES      series of the bench scale, 1000000
 //	BENCH_ACTIVE      active series of the bench churn, 100000
 //	BENCH_RATE        samples a second that are written in the bench heavy, 50000
@@ -78,6 +85,7 @@ var benches = []bench{
 	{"index", indexBench.run},
 	{"register", registerBench.run},
 	{"tsbs", compare(prepareTSBS)},
+	{"tsbs-queries", benchTSBSQueries},
 	{"rw", compare(prepareRemoteWrite)},
 	{"scale", compare(prepareScale)},
 	{"churn", compare(prepareChurn)},
@@ -135,26 +143,28 @@ func run(names []string) error {
 
 // config is what the environment says.
 type config struct {
-	dir    string // made for this run
-	tsbs   string
-	kinds  []kind // varve first
-	series int
-	active int
-	asks   int
-	rate   int
-	runs   int
-	count  int           // of Go benchmarks
-	askFor time.Duration // how long a query is repeated
+	dir       string // made for this run
+	tsbs      string
+	questions string
+	queries   int    // of a type
+	kinds     []kind // varve first
+	series    int
+	active    int
+	asks      int
+	rate      int
+	runs      int
+	count     int           // of Go benchmarks
+	askFor    time.Duration // how long a query is repeated
 }
 
 func readConfig() (config, error) {
-	c := config{tsbs: os.Getenv("BENCH_TSBS"), askFor: 3 * time.Second}
+	c := config{tsbs: os.Getenv("BENCH_TSBS"), questions: os.Getenv("BENCH_TSBS_QUERIES"), askFor: 3 * time.Second}
 	var err error
 	for _, v := range []struct {
 		name  string
 		value *int
 		usual int
-	}{{"BENCH_SERIES", &c.series, 1_000_000}, {"BENCH_ACTIVE", &c.active, 100_000}, {"BENCH_ASKS", &c.asks, 10}, {"BENCH_RATE", &c.rate, 50_000}, {"RUNS", &c.runs, 1}, {"COUNT", &c.count, 6}} {
+	}{{"BENCH_SERIES", &c.series, 1_000_000}, {"BENCH_ACTIVE", &c.active, 100_000}, {"BENCH_ASKS", &c.asks, 10}, {"BENCH_QUERIES", &c.queries, 1000}, {"BENCH_RATE", &c.rate, 50_000}, {"RUNS", &c.runs, 1}, {"COUNT", &c.count, 6}} {
 		*v.value = v.usual
 		if s := os.Getenv(v.name); s != "" {
 			if *v.value, err = strconv.Atoi(s); err != nil || *v.value < 1 {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/e2e/tsbs"
 )
 
 // Every bench of servers works, on little data; what it measures is not judged.
@@ -25,13 +27,26 @@ func TestBenchesRun(t *testing.T) {
 	require.NoError(t, err)
 	defer os.RemoveAll(c.dir)
 	c.askFor, c.asks, c.rate = 100*time.Millisecond, 1, 20_000
-	lines, err := cut(appendTSBS(nil, 10, 500))
+	lines, err := cut(tsbs.Options{Hosts: 10, Span: 5000 * time.Second}.Lines())
 	require.NoError(t, err)
 	t.Run("heavy", func(t *testing.T) {
 		text, err := c.heavy(lines, heavyShapes(), 300*time.Millisecond)
 		require.NoError(t, err)
 		require.Regexp(t, `answered otherwise +0 +<= 0 +holds`, text)
 		require.Regexp(t, `failed otherwise +0 +<= 0 +holds`, text)
+	})
+	t.Run("tsbs-queries", func(t *testing.T) {
+		o := tsbs.Options{Hosts: 10, Span: 13 * time.Hour}
+		lines, err := cut(o.Lines())
+		require.NoError(t, err)
+		phases, err := tsbsPhases("", o, false, 3)
+		require.NoError(t, err)
+		require.Len(t, phases, 15)
+		text, err := c.tsbsQueries(lines, phases)
+		require.NoError(t, err)
+		for _, p := range phases {
+			require.Regexp(t, `(?m)^`+p.name+` +[0-9.]+`, text)
+		}
 	})
 	t.Run("promql", func(t *testing.T) {
 		if testing.Short() {

@@ -5,13 +5,14 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/varvedb/varve/e2e/tsbs"
 )
 
 const linesPerBatch = 10_000
@@ -25,9 +26,6 @@ func prepareTSBS(c config) (*plan, error) {
 	lines, err := cut(text)
 	if err != nil {
 		return nil, err
-	}
-	if c.tsbs == "" {
-		return lines.plan("tsbs: as TSBS cpu-only"), nil
 	}
 	return lines.plan("tsbs: TSBS cpu-only"), nil
 }
@@ -70,10 +68,10 @@ func (l *influxLines) workload() workload {
 	}}
 }
 
-// readLines reads a file whole, or makes up lines.
+// readLines reads a file whole, or makes the lines of TSBS.
 func readLines(path string) ([]byte, error) {
 	if path == "" {
-		return appendTSBS(nil, 100, 8640), nil
+		return tsbs.Options{}.Lines(), nil
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -143,51 +141,4 @@ func cut(text []byte) (*influxLines, error) {
 	}
 	l.hosts = len(hosts)
 	return l, nil
-}
-
-// Names that TSBS gives its hosts.
-var (
-	tsbsRegions = []struct {
-		name  string
-		zones string
-	}{
-		{"us-east-1", "abce"}, {"us-west-1", "ab"}, {"us-west-2", "abc"}, {"eu-west-1", "abc"}, {"eu-central-1", "ab"},
-		{"ap-southeast-1", "ab"}, {"ap-southeast-2", "ab"}, {"ap-northeast-1", "ac"}, {"sa-east-1", "abc"},
-	}
-	tsbsSystems      = []string{"Ubuntu16.10", "Ubuntu16.04LTS", "Ubuntu15.10"}
-	tsbsTeams        = []string{"SF", "NYC", "LON", "CHI"}
-	tsbsEnvironments = []string{"production", "staging", "test"}
-	tsbsFields       = []string{"user", "system", "idle", "nice", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"}
-)
-
-// appendTSBS appends lines of the shape that TSBS' use case cpu-only has: every
-// 10 seconds each host sends ten integers, the whole part of a random walk with
-// steps of N(0,1) that is kept between 0 and 100.
-func appendTSBS(dst []byte, hosts, steps int) []byte {
-	rng := rand.New(rand.NewPCG(123, 0))
-	values := make([]float64, hosts*len(tsbsFields))
-	for i := range values {
-		values[i] = rng.Float64() * 100
-	}
-	tags := make([]string, hosts)
-	for i := range tags {
-		region := tsbsRegions[rng.IntN(len(tsbsRegions))]
-		tags[i] = fmt.Sprintf("cpu,hostname=host_%d,region=%s,datacenter=%s%c,rack=%d,os=%s,arch=%s,team=%s,service=%d,service_version=%d,service_environment=%s",
-			i, region.name, region.name, region.zones[rng.IntN(len(region.zones))], rng.IntN(100), tsbsSystems[rng.IntN(3)],
-			[]string{"x64", "x86"}[rng.IntN(2)], tsbsTeams[rng.IntN(4)], rng.IntN(20), rng.IntN(2), tsbsEnvironments[rng.IntN(3)])
-	}
-	const start = 1451606400 // 2016-01-01
-	for step := range steps {
-		for host := range hosts {
-			dst = append(dst, tags[host]...)
-			for k, name := range tsbsFields {
-				v := &values[host*len(tsbsFields)+k]
-				*v = min(100, max(0, *v+rng.NormFloat64()))
-				dst = append(append(append(dst, " ,"[min(k, 1)]), "usage_"...), name...)
-				dst = append(strconv.AppendInt(append(dst, '='), int64(*v), 10), 'i')
-			}
-			dst = append(strconv.AppendInt(append(dst, ' '), (start+int64(step)*10)*1e9, 10), '\n')
-		}
-	}
-	return dst
 }
