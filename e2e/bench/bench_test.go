@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -174,4 +176,31 @@ Matchers/short/head/off/i=~".*"  24475.00    2001.00     0.90       -
 HandOver                          2001.00          -        -       -  <= 2000 ns             MISSED
 Matchers/short/head/size             1.00          -        -  399.00  <= 400 MiB             holds
 `, "\n"), indexBench.table(names, measured))
+}
+
+// Questions come from the generator with the answers that are known, or from a file;
+// those that rivals are not asked are always made.
+func TestPhases(t *testing.T) {
+	made, err := tsbsPhases("", tsbs.Options{}, true, 20)
+	require.NoError(t, err)
+	require.Len(t, made, 15)
+	for i, p := range made {
+		require.Equal(t, i < 11, p.rivals, p.name)
+		require.Len(t, p.questions, map[bool]int{true: 20, false: 2}[p.rivals])
+		for _, q := range p.questions {
+			require.Equal(t, p.rivals, q.Sum != "", q.Path)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "questions.tsv")
+	require.NoError(t, os.WriteFile(path, []byte("cpu-max-all-8\t/a\ncpu-max-all-1\t0\tabc\t12\t/b\ncpu-max-all-8\t/c\n"), 0o600))
+	read, err := tsbsPhases(path, tsbs.Options{}, true, 20)
+	require.NoError(t, err)
+	require.Equal(t, []phase{
+		{"cpu-max-all-8", 1.0 / 6, true, []tsbs.Answer{{Type: "cpu-max-all-8", Path: "/a"}, {Type: "cpu-max-all-8", Path: "/c"}}},
+		{"cpu-max-all-1", 1.0 / 3, true, []tsbs.Answer{{Type: "cpu-max-all-1", Path: "/b", Sum: "abc"}}},
+	}, read[:2])
+	require.Equal(t, made[11:], read[2:])
+	require.NoError(t, os.WriteFile(path, []byte("no tab\n"), 0o600))
+	_, err = tsbsPhases(path, tsbs.Options{}, true, 20)
+	require.ErrorContains(t, err, "line 1 has 1 fields")
 }

@@ -12,7 +12,7 @@ import (
 type Fleet struct {
 	rng      *rand.Rand
 	hosts    []string  // measurement and tags of each, as they begin a line
-	fields   []string  // " usage_user=" and so on
+	fields   []string  // " usage_user=", ",usage_system=" and so on
 	states   []float64 // of each host ten
 	now, end int64     // nanoseconds
 	interval int64
@@ -27,8 +27,10 @@ func NewFleet(o Options) *Fleet {
 	o = o.withDefaults()
 	f := &Fleet{rng: rand.New(rand.NewSource(o.Seed)), now: o.Start.UnixNano(), interval: int64(o.Interval)}
 	f.end = f.now + int64(o.Span)/f.interval*f.interval
-	for i, name := range Fields() {
-		f.fields = append(f.fields, " ,"[min(i, 1):][:1]+name+"=")
+	separator := " "
+	for _, name := range Fields() {
+		f.fields = append(f.fields, separator+name+"=")
+		separator = ","
 	}
 	for host := range o.Hosts {
 		for range f.fields {
