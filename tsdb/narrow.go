@@ -5,6 +5,9 @@ import "github.com/varvedb/varve/tsdb/internal/block"
 // Narrow is samples of a series in a form in which they are kept decoded.
 type Narrow = block.Narrow
 
+// NarrowZone is of how many bytes a Narrow may have the extremes.
+const NarrowZone = block.ZoneBytes
+
 // AppendNarrow appends to dst the samples of series i inside [mint, maxt], those that
 // Read has without staleness markers, as they are kept decoded since they were read
 // before. They are shared and not to be changed. ok is false if not all are kept in that

@@ -2,16 +2,18 @@ package narrow
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/varvedb/varve/tsdb"
 )
 
 // sum returns the sum of the mantissas of the samples [i, j).
 func sum(p *tsdb.Narrow, i, j int) int64 {
-	var s int64
+	s := int64(j-i) * p.Low
+	i, j = i+p.First, j+p.First
 	switch p.Width {
 	case 1:
-		s = sumBytes(p.Bytes[i:j])
+		s += sumBytes(p.Bytes[i:j])
 	case 2:
 		for b := p.Bytes[2*i : 2*j]; len(b) >= 2; b = b[2:] {
 			s += int64(binary.LittleEndian.Uint16(b))
@@ -21,7 +23,7 @@ func sum(p *tsdb.Narrow, i, j int) int64 {
 			s += int64(binary.LittleEndian.Uint32(b))
 		}
 	}
-	return s + int64(j-i)*p.Low
+	return s
 }
 
 // sumBytes adds eight bytes at a time, in four lanes of 16 bits of one word.
@@ -51,14 +53,13 @@ func sumBytes(b []byte) int64 {
 // least returns the least mantissa of the samples [i, j), of which there is one.
 func least(p *tsdb.Narrow, i, j int) int64 {
 	switch p.Width {
-	case 1:
-		m := p.Bytes[i]
-		for _, x := range p.Bytes[i+1 : j] {
-			m = min(m, x)
-		}
-		return p.Low + int64(m)
 	case 0:
 		return p.Low
+	case 1:
+		if j-i < tsdb.NarrowZone {
+			return p.Low + int64(leastByte(p.Bytes[i+p.First:j+p.First], math.MaxUint8))
+		}
+		return p.Low + int64(extreme(p, p.Least, i, j, leastByte))
 	}
 	m := p.Mantissa(i)
 	for k := i + 1; k < j; k++ {
@@ -70,10 +71,13 @@ func least(p *tsdb.Narrow, i, j int) int64 {
 // greatest returns the greatest mantissa of the samples [i, j), of which there is one.
 func greatest(p *tsdb.Narrow, i, j int) int64 {
 	switch p.Width {
-	case 1:
-		return p.Low + int64(greatestByte(p.Bytes[i:j]))
 	case 0:
 		return p.Low
+	case 1:
+		if j-i < tsdb.NarrowZone {
+			return p.Low + int64(greatestByte(p.Bytes[i+p.First:j+p.First], 0))
+		}
+		return p.Low + int64(extreme(p, p.Greatest, i, j, greatestByte))
 	}
 	m := p.Mantissa(i)
 	for k := i + 1; k < j; k++ {
@@ -82,9 +86,23 @@ func greatest(p *tsdb.Narrow, i, j int) int64 {
 	return m
 }
 
+// extreme finds the extreme byte of the samples [i, j), by those of whole zones where
+// they are known.
+func extreme(p *tsdb.Narrow, zones []byte, i, j int, of func(b []byte, so byte) byte) byte {
+	i, j = i+p.First, j+p.First
+	m := p.Bytes[i]
+	from, to := (i+tsdb.NarrowZone-1)/tsdb.NarrowZone, j/tsdb.NarrowZone
+	if from >= to || len(zones) == 0 {
+		return of(p.Bytes[i:j], m)
+	}
+	m = of(zones[from:to], m)
+	m = of(p.Bytes[i:from*tsdb.NarrowZone], m)
+	return of(p.Bytes[to*tsdb.NarrowZone:j], m)
+}
+
 // greatestByte looks at four bytes at a time, so that none waits for the one before.
-func greatestByte(b []byte) byte {
-	var a, c, d, e byte
+func greatestByte(b []byte, so byte) byte {
+	a, c, d, e := so, so, so, so
 	for len(b) >= 4 {
 		a, c, d, e = max(a, b[0]), max(c, b[1]), max(d, b[2]), max(e, b[3])
 		b = b[4:]
@@ -93,4 +111,17 @@ func greatestByte(b []byte) byte {
 		a = max(a, x)
 	}
 	return max(a, c, d, e)
+}
+
+// leastByte is greatestByte the other way round.
+func leastByte(b []byte, so byte) byte {
+	a, c, d, e := so, so, so, so
+	for len(b) >= 4 {
+		a, c, d, e = min(a, b[0]), min(c, b[1]), min(d, b[2]), min(e, b[3])
+		b = b[4:]
+	}
+	for _, x := range b {
+		a = min(a, x)
+	}
+	return min(a, c, d, e)
 }

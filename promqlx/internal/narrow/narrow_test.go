@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,6 +35,17 @@ func pieces(r *rand.Rand) (out []tsdb.Narrow) {
 				binary.LittleEndian.PutUint64(word[:], math.MaxUint64)
 			}
 			p.Bytes = append(p.Bytes, word[:p.Width]...)
+		}
+		if p.Width == 1 && r.IntN(4) > 0 {
+			for zone := range slices.Chunk(p.Bytes, tsdb.NarrowZone) {
+				p.Least, p.Greatest = append(p.Least, slices.Min(zone)), append(p.Greatest, slices.Max(zone))
+			}
+		}
+		if p.Count > 1 {
+			p.First = r.IntN(p.Count)
+			p.Start += int64(p.First) * p.Step
+			p.Count -= p.First
+			p.Count -= r.IntN(p.Count)
 		}
 		out = append(out, p)
 		t = p.End() + 1 + r.Int64N(3)*r.Int64N(2000)
@@ -109,6 +121,9 @@ func TestWindows(t *testing.T) {
 
 func BenchmarkWindows(b *testing.B) {
 	p := tsdb.Narrow{Start: 0, Step: 10_000, Count: 4320, Width: 1, Bytes: make([]byte, 4320)}
+	for range (p.Count + tsdb.NarrowZone - 1) / tsdb.NarrowZone {
+		p.Least, p.Greatest = append(p.Least, 0), append(p.Greatest, 0)
+	}
 	var s narrow.Scratch
 	var dst []float64
 	for _, c := range []struct {

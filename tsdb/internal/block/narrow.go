@@ -11,16 +11,23 @@ import (
 type Narrow struct {
 	Start, Step int64 // the time of sample i is Start + i*Step, milliseconds; Step is positive
 	Count       int
-	// The mantissa of sample i is Low and the Width bytes from i*Width on, a little
-	// endian number; Width is 0, 1, 2 or 4.
+	// The mantissa of sample i is Low and the Width bytes from (First+i)*Width on, a
+	// little endian number; Width is 0, 1, 2 or 4.
 	Low   int64
 	Width uint8
+	First int
 	Bytes []byte
 	Scale uint8 // the value is the mantissa by ten to the power of it; 0: a whole number
+	// If the width is 1 these may be the least and the greatest of each ZoneBytes bytes.
+	Least, Greatest []byte
 }
+
+// ZoneBytes is of how many bytes a Narrow may have the extremes.
+const ZoneBytes = 32
 
 // Mantissa returns that of sample i.
 func (n *Narrow) Mantissa(i int) int64 {
+	i += n.First
 	switch n.Width {
 	case 0:
 		return n.Low

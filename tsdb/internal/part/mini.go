@@ -7,6 +7,7 @@ import (
 	"sort"
 	"sync/atomic"
 
+	"github.com/varvedb/varve/tsdb/internal/block"
 	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
@@ -25,13 +26,29 @@ type mini struct {
 	start, step   int64 // the time of sample i is start + i*step + times.at(i)
 	times         narrow
 	values        narrow // mantissas
+	zones         []byte // the least of each block.ZoneBytes bytes of values, then the greatest; may be nil
 	floats        []float64
 	scale         uint8
 	mayBeStale    bool
 }
 
 func (m *mini) size() int {
-	return miniOverhead + len(m.times.b) + len(m.values.b) + 8*len(m.floats)
+	return miniOverhead + len(m.times.b) + len(m.values.b) + len(m.zones) + 8*len(m.floats)
+}
+
+// findZones finds the extremes of stretches of values that are bytes.
+func (m *mini) findZones() {
+	if m.values.width != 1 {
+		return
+	}
+	n := (m.count + block.ZoneBytes - 1) / block.ZoneBytes
+	m.zones = make([]byte, 0, 2*n)
+	for zone := range slices.Chunk(m.values.b, block.ZoneBytes) {
+		m.zones = append(m.zones, slices.Min(zone))
+	}
+	for zone := range slices.Chunk(m.values.b, block.ZoneBytes) {
+		m.zones = append(m.zones, slices.Max(zone))
+	}
 }
 
 // touch notes that m was read.

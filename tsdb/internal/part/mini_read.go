@@ -73,11 +73,12 @@ func (r *reader) appendNarrow(page *groupPage, row int, mint, maxt int64) bool {
 			return false
 		}
 		m.touch()
-		k, width := min(m.count-i, n), int(m.values.width)
+		k, zones := min(m.count-i, n), len(m.zones)/2
 		if k > 0 { // else the range begins behind the last sample of the mini
 			r.narrow = append(r.narrow, block.Narrow{
 				Start: m.start + m.times.low + int64(i)*m.step, Step: m.step, Count: k,
-				Low: m.values.low, Width: m.values.width, Scale: m.scale, Bytes: m.values.b[i*width:][:k*width],
+				Low: m.values.low, Width: m.values.width, Scale: m.scale, First: i, Bytes: m.values.b,
+				Least: m.zones[:zones], Greatest: m.zones[zones:],
 			})
 		}
 		n, i = n-k, 0
@@ -146,6 +147,7 @@ func (r *reader) keepBlock(read int) {
 		return
 	}
 	if m := r.mini(0, h.Count); m != nil && m.values.width <= 4 {
+		m.findZones()
 		c.keep(r.page, m)
 	}
 }

@@ -74,6 +74,13 @@ func equalNarrow(want block.Floats, got []block.Narrow) error {
 			}
 			k++
 		}
+		if len(n.Least) > 0 {
+			for z, zone := range slices.Collect(slices.Chunk(n.Bytes, block.ZoneBytes)) {
+				if n.Least[z] != slices.Min(zone) || n.Greatest[z] != slices.Max(zone) {
+					return fmt.Errorf("zone %d has other extremes", z)
+				}
+			}
+		}
 		if want.T[k-1] != n.End() {
 			return fmt.Errorf("the end is %d, want %d", n.End(), want.T[k-1])
 		}
