@@ -76,7 +76,11 @@ func matcher(f *mql.LabelFilter) (*labels.Matcher, error) {
 	case f.IsNegative:
 		kind = labels.MatchNotEqual
 	}
-	m, err := labels.NewMatcher(kind, f.Label, f.Value)
+	value := f.Value
+	if kind == labels.MatchNotRegexp && value == ".*" {
+		value = ".+" // what has no such label is left, and not nothing
+	}
+	m, err := labels.NewMatcher(kind, f.Label, value)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse tag filter: %w", err)
 	}
