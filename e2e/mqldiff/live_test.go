@@ -1,0 +1,117 @@
+package mqldiff
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/varvedb/varve/e2e/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+
+func envInt(name string, def int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return def
+}
+
+// repeats is how often a question is asked again whose answers differ.
+const repeats = 12
+
+// verdict is what came of a question.
+type verdict struct {
+	why       string // "" if the answers are the same
+	chance    bool   // VictoriaMetrics contradicts itself
+	got, want answer
+}
+
+func judge(t *testing.T, vm *victoria, varve harness.Client, q question) verdict {
+	v := verdict{got: askVarve(t, varve, q), want: vm.ask(q)}
+	if v.want.Status == crashed {
+		require.Less(t, v.got.Status, 500, q.String())
+		v.chance = true
+		return v
+	}
+	v.why = differs(q.Loose, v.got, v.want)
+	for range repeats {
+		if v.why == "" {
+			return v
+		}
+		again := vm.ask(q)
+		if differs(0, again, v.want) == "" {
+			continue
+		}
+		v.chance = true
+		if differs(q.Loose|anyOrder|inexactSums, v.got, again) == "" || differs(q.Loose|anyOrder|inexactSums, v.got, v.want) == "" {
+			v.why = ""
+		}
+	}
+	return v
+}
+
+func cut(s string) string { return s[:min(len(s), 1500)] }
+
+func (v *verdict) report(q question) string {
+	text := q.Params.Get("query")
+	return fmt.Sprintf("%s\n  ask  %s\n  why  %s\n  got  %s %s\n  want %s %s\n", text, q.String(), v.why, v.got.Fetched, cut(v.got.Body), v.want.Fetched, cut(v.want.Body))
+}
+
+// TestLive asks both servers the same.
+func TestLive(t *testing.T) {
+	bin := os.Getenv("MQLDIFF_VM")
+	if bin == "" {
+		t.Skip("MQLDIFF_VM names no VictoriaMetrics")
+	}
+	seed := uint64(envInt("MQLDIFF_SEED", 0))
+	if seed == 0 {
+		seed = rand.Uint64N(1 << 30)
+	}
+	t.Logf("MQLDIFF_SEED=%d", seed)
+	data := makeData(dataSeed)
+	vm, varve := startVM(t, bin, data), startVarve(t, data)
+	if one := os.Getenv("MQLDIFF_QUERY"); one != "" {
+		endpoint, args, _ := strings.Cut(one, "?")
+		params, err := url.ParseQuery(args)
+		require.NoError(t, err)
+		q := question{Endpoint: endpoint, Params: params}
+		v := judge(t, vm, varve, q)
+		t.Log(v.report(q))
+		require.Empty(t, v.why)
+		return
+	}
+	n := envInt("MQLDIFF_QUERIES", 2000)
+	var failed []string
+	var empty, chance, errors, loose int
+	src, start := newSource(seed, data), time.Now()
+	for range n {
+		q := src.next()
+		v := judge(t, vm, varve, q)
+		if v.why != "" {
+			failed = append(failed, v.report(q))
+		}
+		count := func(n *int, if_ bool) {
+			if if_ {
+				*n++
+			}
+		}
+		count(&empty, strings.Contains(v.want.Body, `"result":[]`))
+		count(&errors, v.want.Status != 200)
+		count(&chance, v.chance)
+		count(&loose, q.Loose != 0)
+	}
+	t.Logf("%d queries in %s: %d differ, %d left to chance, %d compared loosely, %d empty, %d errors",
+		n, time.Since(start).Round(time.Second), len(failed), chance, loose, empty, errors)
+	if out := os.Getenv("MQLDIFF_OUT"); out != "" {
+		require.NoError(t, os.WriteFile(out, []byte(strings.Join(failed, "\n")), 0o644))
+	}
+	require.Empty(t, failed[:min(len(failed), 5)], "MQLDIFF_SEED=%d", seed)
+}
