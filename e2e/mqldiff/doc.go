@@ -10,6 +10,7 @@
 //	MQLDIFF_VM       the binary of VictoriaMetrics 1.146
 //	MQLDIFF_QUERIES  how many queries, 2000 if not given
 //	MQLDIFF_SEED     repeats a run; a random one if not given
+//	MQLDIFF_DATA     the seed of the data, that of the recorded answers if not given
 //	MQLDIFF_OUT      a file that gets every difference
 //	MQLDIFF_RECORD   a file to write the answers to, with MQLDIFF_VM
 //	MQLDIFF_QUERY    asks one thing alone: endpoint?arguments, as a report has it

@@ -47,30 +47,36 @@ func (g *grammar) expression(p place) node {
 		return g.rollup(p)
 	}
 	switch n := g.IntN(100); {
-	case n < 6:
+	case n < 5:
 		return g.selector(nil)
-	case n < 32:
+	case n < 30:
 		return g.rollup(p)
-	case n < 45:
+	case n < 43:
 		return g.transform(p)
-	case n < 54:
+	case n < 51:
 		return g.labelFunction(p)
-	case n < 59:
+	case n < 56:
 		return g.buckets(p)
-	case n < 77:
+	case n < 74:
 		return g.aggregate(p)
-	case n < 93:
+	case n < 90:
 		return g.binary(p)
-	case n < 96:
+	case n < 93:
 		return g.with(p)
-	case n < 97:
+	case n < 94:
 		return g.union(p)
+	case n < 97:
+		return g.chain(p)
 	default:
 		return g.number(p)
 	}
 }
 
-// selector chooses series of a family; of kinds, if there are some.
+// selector chooses series of a family; of kinds, if there are some. Otherwise it may
+// choose series of several names. Where these lose their name, some are the same but
+// for having values or not, and then VictoriaMetrics stops to sort labels at the
+// first it meets again, in the order of internal ids; which shows in the order of
+// the answer.
 func (g *grammar) selector(kinds []familyKind) node {
 	var of []*family
 	for i := range g.data.families {
@@ -88,7 +94,15 @@ func (g *grammar) selector(kinds []familyKind) node {
 	switch {
 	case g.chance(4):
 		text, filters = "", append([]string{`__name__=` + g.quote(f.name)}, filters...)
-	case g.chance(2) && !strings.ContainsAny(f.name, "."):
+	case len(kinds) == 0 && g.chance(2):
+		by := pick(g, `{__name__=~".+_total"`, `{__name__!=""`, `{__name__=~"up|rank"`, `{__name__!~".*(_total|bucket|info)"`)
+		g.loose |= anyOrder // of several names
+		return node{by + pick(g, "", `,job="api"`, `,instance=~".*1:9100"`, `,job!="",dc!~"west"`) + "}", true, f, true}
+	case len(kinds) == 0 && g.chance(2) && len(filters) > 0:
+		g.loose |= anyOrder
+		return node{"{" + strings.Join(filters, ",") + "}", true, f, true}
+	case len(kinds) == 0 && g.chance(2) && !strings.ContainsAny(f.name, "."):
+		g.loose |= anyOrder
 		return node{`{__name__=~"` + f.name + "|" + pick(g, g.data.families...).name + `"}`, true, f, true}
 	case g.chance(3):
 		text, filters = "", append([]string{g.quote(f.name)}, filters...)
@@ -113,7 +127,7 @@ func (g *grammar) filters(f *family) (out []string) {
 		if strings.HasSuffix(op, "~") {
 			value = pick(g, quoteRegexp(value)+"|"+quoteRegexp(pick(g, values...)), quoteRegexp(value), ".*"+quoteRegexp(value[len(value)/2:]))
 			if g.chance(15) {
-				value = pick(g, ".+", "x*", "", ".*", "x.*")
+				value = pick(g, ".+", "x*", "", ".*", "x.*", "|"+quoteRegexp(value), ".*|x", "(?i)"+quoteRegexp(value), "^"+quoteRegexp(value)+"$", "(.+)", ".*.*", ".+x?", ".", "[^x]*", "(a|b).*", "a.*|d.*")
 			}
 		}
 		if name == "Größe" {
@@ -130,14 +144,14 @@ func quoteRegexp(s string) string {
 
 // window is a duration in brackets, or none.
 func (g *grammar) window(subquery bool) string {
-	w := pick(g, "1m", "90s", "2m", "5m", "5m", "10m", "10m", "37s", "100ms", "1h", "30m", "3i", "1.5i", "1i", "300", "1m30s", "20m")
+	w := pick(g, "1m", "90s", "2m", "5m", "5m", "10m", "10m", "37s", "100ms", "1h", "30m", "3i", "1.5i", "1i", "300", "1m30s", "20m", "$__interval", "$__rate_interval", "15s", "2i", "0.5i", "1h15m", "0s")
 	if g.instant && g.chance(35) || g.chance(3) {
 		w = pick(g, "3h", "4h", "6h", "12h", "2h59m", "1d", "181m", "1d2h")
 	}
 	if !subquery {
 		return "[" + w + "]"
 	}
-	return "[" + w + ":" + pick(g, "", "", "1m", "30s", "2m", "5m", "1i", "0.5i", "17s", "90", "10m") + "]"
+	return "[" + w + ":" + pick(g, "", "", "1m", "30s", "2m", "5m", "1i", "0.5i", "17s", "90", "10m", "2i", "1h") + "]"
 }
 
 // modifiers are offset and @, in either order.
@@ -211,7 +225,7 @@ func (g *grammar) call(f function, arg node, p place) node {
 			}
 		}
 	}
-	if g.chance(1) && len(args) > 0 {
+	if g.chance(1) && len(args) > 0 && f.shape != "seed" { // by the clock, without
 		args = args[:len(args)-1] // an error, mostly
 	}
 	name := f.name
@@ -245,10 +259,29 @@ func (g *grammar) labelFunction(p place) node {
 	if g.chance(5) {
 		// All labels there are: no two keys are equal.
 		s := g.selector(nil)
+		if strings.HasPrefix(s.text, "{") {
+			s = g.selector([]familyKind{ranked})
+			s.text = "rank" // of one name, for sure
+		}
 		keys := `"` + strings.Join(slices.Sorted(maps.Keys(s.of.labels)), `", "`) + `"`
 		return node{fmt.Sprintf("limit_offset(%d, %d, sort_by_label(%s, %s, \"__name__\"))", g.IntN(4), g.IntN(3), s.text, keys), true, s.of, true}
 	}
-	return g.call(pick(g, labelFunctions...), g.expression(p.below(true)), p)
+	return g.labelled(pick(g, labelFunctions...), p)
+}
+
+// labelled is a call of a label function. Those that look at a label before they
+// set it, get series as they are stored: where a label was removed before, as by
+// an aggregation, VictoriaMetrics finds what its memory held and takes it for the
+// value of a label that is not there.
+func (g *grammar) labelled(f function, p place) node {
+	arg := g.expression(p.below(true))
+	if slices.Contains([]string{"label_lowercase", "label_uppercase", "label_map", "label_join"}, f.name) {
+		arg = g.selector(nil)
+		if g.chance(50) {
+			arg = g.call(pick(g, common...), arg, p)
+		}
+	}
+	return g.call(f, arg, p)
 }
 
 // buckets makes a function of a histogram.
@@ -271,8 +304,11 @@ func (g *grammar) buckets(p place) node {
 	return g.call(f, b, p)
 }
 
+// union of series of which no two are the same: the first one would be taken, in
+// the order of internal ids.
 func (g *grammar) union(p place) node {
-	a, b := g.expression(p.below(true)), g.expression(p.below(true))
+	a := g.call(pick(g, common...), g.selector([]familyKind{gauge, counter}), p)
+	b := g.selector([]familyKind{ranked, leBucket, info})
 	return node{"(" + a.text + ", " + b.text + ")", a.exact && b.exact, a.of, false}
 }
 
@@ -295,7 +331,7 @@ func (g *grammar) with(p place) node {
 		}
 		return node{fmt.Sprintf("WITH (c = {%s=%q}, w = %s) %s(%s{c}[w])", name, pick(g, values...), pick(g, "5m", "90s", "2i"), pick(g, "rate", "max_over_time"), strings.SplitN(s.of.name, ".", 2)[0]), false, s.of, false}
 	default:
-		body = g.call(pick(g, labelFunctions...), use, p)
+		body = g.call(labelFunctions[0], use, p)
 	}
 	return node{"WITH (x = " + a.text + ") " + body.text, body.exact, a.of, false}
 }

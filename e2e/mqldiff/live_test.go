@@ -76,7 +76,7 @@ func TestLive(t *testing.T) {
 		seed = rand.Uint64N(1 << 30)
 	}
 	t.Logf("MQLDIFF_SEED=%d", seed)
-	data := makeData(dataSeed)
+	data := makeData(uint64(envInt("MQLDIFF_DATA", dataSeed)))
 	vm, varve := startVM(t, bin, data), startVarve(t, data)
 	if one := os.Getenv("MQLDIFF_QUERY"); one != "" {
 		endpoint, args, _ := strings.Cut(one, "?")

@@ -116,7 +116,7 @@ func (g *grammar) aggregate(p place) node {
 	var arg node
 	for {
 		arg = g.expression(p.below(smooth))
-		if a.sums == orderless || p.smooth || arg.exact {
+		if arg.exact || a.sums == orderless || a.sums == sums && p.smooth { // variances of times are mostly error
 			break
 		}
 	}
@@ -177,6 +177,10 @@ func (g *grammar) rankedAggregate(a aggregate, p place) node {
 	n := g.call(a.function, s, p)
 	n.text, n.plain = g.grouped(n.text, a.name, s.of), false
 	g.loose |= anyOrder // of groups
+	if a.name == "outliersk" {
+		// At a time without values all distances are NaN, and so equal: all or none.
+		n.text = strings.Replace(n.text, "(", "("+pick(g, "0", "100")+" + 0 * ", 1)
+	}
 	return n
 }
 
@@ -195,7 +199,13 @@ func (g *grammar) binary(p place) node {
 	if compare && g.chance(25) {
 		text += " bool"
 	}
-	if left.of != nil && right.of != nil && g.chance(45) {
+	if (op == "default" || op == "or") && left.of != nil && g.chance(50) {
+		// Of several series on the right the first that has a value is taken, in the
+		// order of internal ids. So there is but one.
+		by := "(" + g.labelList(left.of) + ")"
+		right = node{"max(" + right.text + ") by " + by, right.exact, right.of, false}
+		text += " on " + by
+	} else if op != "default" && op != "or" && left.of != nil && right.of != nil && g.chance(45) {
 		text += g.matching(left, right, slices.Contains([]string{"and", "or", "unless", "if", "ifnot", "default"}, op))
 	}
 	n := node{wrapped(left) + " " + text + " " + wrapped(right), exact, left.of, false}
@@ -255,6 +265,40 @@ func (g *grammar) matching(left, right node, set bool) string {
 	text += " " + join + " (" + pick(g, "", g.labelList(right.of), "*") + ")"
 	if g.chance(10) {
 		text += ` prefix "p_"`
+	}
+	return text
+}
+
+// chain is a row of operators without brackets, of numbers, strings and series.
+func (g *grammar) chain(p place) node {
+	operand := func() string {
+		switch g.IntN(9) {
+		case 0:
+			return pick(g, `"s"`, "1i", "5m", "2h", "-1", "+3", "1e3", "0b101", "017", "1_000", "1.5e-3", "9M", "08")
+		case 1, 2:
+			return pick(g, "", "-", "+") + g.selector(nil).text
+		case 3:
+			return pick(g, "", "-") + "(" + g.rollup(p.below(false)).text + ")"
+		case 4:
+			return g.selector([]familyKind{ranked}).text + g.window(false) + g.modifiers()
+		}
+		return g.argument("scalar", nil, p)
+	}
+	text := operand()
+	for range 1 + g.IntN(3) {
+		text += " " + pick(g, "+", "-", "*", "/", "%", "^", "atan2", "==", "!=", ">", "<", ">= bool", "<=", "and", "or", "unless", "if", "ifnot", "default", "== bool", "^", "*") + " " + operand()
+	}
+	return node{text, false, nil, false}
+}
+
+// spelled changes the case of some words, and adds space and comments.
+func (g *grammar) spelled(text string) string {
+	if g.chance(4) {
+		word := pick(g, " by ", " on ", " or ", " and ", " if ", " default ", " offset ", " bool ", " keep_metric_names", " ignoring ", " unless ")
+		return strings.ReplaceAll(text, word, strings.ToUpper(word))
+	}
+	if g.chance(2) {
+		return strings.ReplaceAll(text, ", ", " ,\n # words, \n\t") + " # end"
 	}
 	return text
 }

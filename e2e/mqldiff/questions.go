@@ -17,7 +17,7 @@ type question struct {
 func (q *question) String() string { return q.Endpoint + "?" + q.Params.Encode() }
 
 // topDepth is how deep expressions are at most.
-const topDepth = 3
+const topDepth = 4
 
 // source makes questions of a seed.
 type source struct {
@@ -38,11 +38,12 @@ func (s *source) next() question {
 	n := g.expression(place{1 + s.IntN(topDepth), true})
 	if g.instant && n.plain && g.chance(5) {
 		n.text += g.window(g.chance(60)) // raw samples, or a range
+		g.loose |= anyOrder              // of raw samples: that of internal ids
 		if g.chance(30) {
 			n.text += " offset 3m"
 		}
 	}
-	q.Params.Set("query", n.text)
+	q.Params.Set("query", g.spelled(n.text))
 	if g.instant {
 		s.time(g, q.Params)
 	} else {
@@ -51,7 +52,7 @@ func (s *source) next() question {
 	if g.chance(30) {
 		q.Params.Set("nocache", "1")
 	}
-	if g.chance(4) {
+	if g.chance(8) {
 		q.Params.Set("max_lookback", pick(g, "1m", "30s", "10m", "90"))
 	}
 	if g.chance(4) {
@@ -89,7 +90,7 @@ func (s *source) time(g *grammar, params url.Values) {
 
 // grid asks for few points or many, on multiples of step or not.
 func (s *source) grid(g *grammar, params url.Values) {
-	step := pick(g, int64(10_000), 15_000, 20_000, 30_000, minute, minute, 2*minute, 5*minute, 5*minute, 17_000, 90_000, 10*minute, 2500)
+	step := pick(g, int64(10_000), 15_000, 20_000, 30_000, minute, minute, 2*minute, 5*minute, 5*minute, 17_000, 90_000, 10*minute, 2500, 1000, 5000, hour, 40*minute)
 	points := pick(g, int64(1), 2, 3, 10, 20, 48, 49, 50, 51, 60, 75)
 	start := dataStart - 5*minute + s.Int64N(2*hour)
 	if g.chance(10) {

@@ -15,13 +15,13 @@ import (
 // dataSeed is that of the data of recorded answers.
 const dataSeed = 1
 
-// load brings the data in as clients do.
+// load brings the data in as clients do; some stay in memory, in varve.
 func load(t testing.TB, c harness.Client, d *dataset) {
 	lines, err := d.importLines()
 	require.NoError(t, err)
 	c.Post(t, "/api/v1/import", "application/json", lines).Require(t, 204)
-	c.WriteV1(t, d.marked()...).Require(t, 204)
 	c.Get(t, "/internal/force_flush").Require(t, 200)
+	c.WriteV1(t, d.marked()...).Require(t, 204)
 }
 
 // startVarve starts varve with the data in it.
@@ -67,6 +67,7 @@ func (v *victoria) start() {
 		require.True(v.t, time.Now().Before(deadline), "VictoriaMetrics does not start")
 	}
 	load(v.t, v.client, v.data)
+	v.client.Get(v.t, "/internal/force_flush").Require(v.t, 200) // to be found
 }
 
 // crashed is the status of a question that VictoriaMetrics does not survive.

@@ -59,11 +59,11 @@ var transforms = []function{
 	{"range_mad", "r", false}, {"range_max", "r", true}, {"range_min", "r", true}, {"range_normalize", "r", false},
 	{"range_quantile", "phi r", false}, {"range_stddev", "r", false}, {"range_stdvar", "r", false}, {"range_sum", "r", true},
 	{"range_trim_outliers", "k r", true}, {"range_trim_spikes", "phi r", true}, {"range_trim_zscore", "k r", true},
-	{"range_zscore", "r", false}, {"remove_resets", "r", true}, {"round", "r nearest", true}, {"running_avg", "r", false},
+	{"range_zscore", "r", false}, {"remove_resets", "r", true}, {"round", "r nearest", false}, {"running_avg", "r", false},
 	{"running_max", "r", true}, {"running_min", "r", true}, {"running_sum", "r", true}, {"scalar", "r", true}, {"sgn", "r", true},
 	{"sin", "r", false}, {"sinh", "r", false}, {"smooth_exponential", "r factor", false}, {"sqrt", "r", false}, {"start", "", true},
 	{"step", "", true}, {"tan", "r", false}, {"tanh", "r", false}, {"time", "", true}, {"timezone_offset", "zone", true},
-	{"union", "r r", true}, {"vector", "scalar", true}, {"year", "time", true},
+	{"vector", "scalar", true}, {"year", "time", true},
 }
 
 // labelFunctions change or look at labels; they keep values.
