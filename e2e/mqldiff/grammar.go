@@ -14,6 +14,7 @@ type grammar struct {
 	data    *dataset
 	instant bool
 	loose   looseness
+	several bool // there is a selector of several names
 }
 
 // node is an expression; exact ones have integers and multiples of 0.25 alone.
@@ -96,13 +97,13 @@ func (g *grammar) selector(kinds []familyKind) node {
 		text, filters = "", append([]string{`__name__=` + g.quote(f.name)}, filters...)
 	case len(kinds) == 0 && g.chance(2):
 		by := pick(g, `{__name__=~".+_total"`, `{__name__!=""`, `{__name__=~"up|rank"`, `{__name__!~".*(_total|bucket|info)"`)
-		g.loose |= anyOrder // of several names
+		g.loose, g.several = g.loose|anyOrder, true
 		return node{by + pick(g, "", `,job="api"`, `,instance=~".*1:9100"`, `,job!="",dc!~"west"`) + "}", true, f, true}
 	case len(kinds) == 0 && g.chance(2) && len(filters) > 0:
-		g.loose |= anyOrder
+		g.loose, g.several = g.loose|anyOrder, true
 		return node{"{" + strings.Join(filters, ",") + "}", true, f, true}
 	case len(kinds) == 0 && g.chance(2) && !strings.ContainsAny(f.name, "."):
-		g.loose |= anyOrder
+		g.loose, g.several = g.loose|anyOrder, true
 		return node{`{__name__=~"` + f.name + "|" + pick(g, g.data.families...).name + `"}`, true, f, true}
 	case g.chance(3):
 		text, filters = "", append([]string{g.quote(f.name)}, filters...)
@@ -124,6 +125,9 @@ func (g *grammar) filters(f *family) (out []string) {
 		values := f.labels[name]
 		value := pick(g, values...)
 		op := pick(g, "=", "!=", "=~", "=~", "!~")
+		if len(values) == 1 && op[0] == '!' && g.chance(90) {
+			op = "=~" // something shall be left
+		}
 		if strings.HasSuffix(op, "~") {
 			value = pick(g, quoteRegexp(value)+"|"+quoteRegexp(pick(g, values...)), quoteRegexp(value), ".*"+quoteRegexp(value[len(value)/2:]))
 			if g.chance(15) {
@@ -144,7 +148,10 @@ func quoteRegexp(s string) string {
 
 // window is a duration in brackets, or none.
 func (g *grammar) window(subquery bool) string {
-	w := pick(g, "1m", "90s", "2m", "5m", "5m", "10m", "10m", "37s", "100ms", "1h", "30m", "3i", "1.5i", "1i", "300", "1m30s", "20m", "$__interval", "$__rate_interval", "15s", "2i", "0.5i", "1h15m", "0s")
+	w := pick(g, "1m", "90s", "2m", "5m", "5m", "10m", "10m", "37s", "7m", "1h", "30m", "3i", "1.5i", "1i", "300", "1m30s", "20m", "$__interval", "$__rate_interval", "2i", "4m", "1h15m")
+	if g.chance(6) {
+		w = pick(g, "100ms", "0s", "15s", "0.5i", "1ms")
+	}
 	if g.instant && g.chance(35) || g.chance(3) {
 		w = pick(g, "3h", "4h", "6h", "12h", "2h59m", "1d", "181m", "1d2h")
 	}

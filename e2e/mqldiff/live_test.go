@@ -71,11 +71,6 @@ func TestLive(t *testing.T) {
 	if bin == "" {
 		t.Skip("MQLDIFF_VM names no VictoriaMetrics")
 	}
-	seed := uint64(envInt("MQLDIFF_SEED", 0))
-	if seed == 0 {
-		seed = rand.Uint64N(1 << 30)
-	}
-	t.Logf("MQLDIFF_SEED=%d", seed)
 	data := makeData(uint64(envInt("MQLDIFF_DATA", dataSeed)))
 	vm, varve := startVM(t, bin, data), startVarve(t, data)
 	if one := os.Getenv("MQLDIFF_QUERY"); one != "" {
@@ -88,30 +83,63 @@ func TestLive(t *testing.T) {
 		require.Empty(t, v.why)
 		return
 	}
-	n := envInt("MQLDIFF_QUERIES", 2000)
-	var failed []string
-	var empty, chance, errors, loose int
+	seed := uint64(envInt("MQLDIFF_SEED", 0))
+	if seed == 0 {
+		seed = rand.Uint64N(1 << 30)
+	}
+	run := &liveRun{met: newCoverage()}
 	src, start := newSource(seed, data), time.Now()
-	for range n {
+	for range envInt("MQLDIFF_QUERIES", 2000) {
 		q := src.next()
-		v := judge(t, vm, varve, q)
-		if v.why != "" {
-			failed = append(failed, v.report(q))
-		}
-		count := func(n *int, if_ bool) {
-			if if_ {
-				*n++
-			}
-		}
-		count(&empty, strings.Contains(v.want.Body, `"result":[]`))
-		count(&errors, v.want.Status != 200)
-		count(&chance, v.chance)
-		count(&loose, q.Loose != 0)
+		run.add(q, judge(t, vm, varve, q))
 	}
-	t.Logf("%d queries in %s: %d differ, %d left to chance, %d compared loosely, %d empty, %d errors",
-		n, time.Since(start).Round(time.Second), len(failed), chance, loose, empty, errors)
+	t.Logf("MQLDIFF_SEED=%d: %s; in %s", seed, run, time.Since(start).Round(time.Second))
+	t.Logf("met least: %s", run.met.rarest(20))
 	if out := os.Getenv("MQLDIFF_OUT"); out != "" {
-		require.NoError(t, os.WriteFile(out, []byte(strings.Join(failed, "\n")), 0o644))
+		require.NoError(t, os.WriteFile(out, []byte(strings.Join(run.failed, "\n")), 0o644))
 	}
-	require.Empty(t, failed[:min(len(failed), 5)], "MQLDIFF_SEED=%d", seed)
+	require.Empty(t, run.failed[:min(len(run.failed), 5)], "MQLDIFF_SEED=%d", seed)
+	if file := os.Getenv("MQLDIFF_RECORD"); file != "" {
+		text, err := encodeRecords(run.records)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, text, 0o644))
+		t.Logf("%d answers recorded, %d bytes", len(run.records), len(text))
+	}
+}
+
+// liveRun counts what came of questions.
+type liveRun struct {
+	total, empty, chance, errors, loose int
+
+	failed  []string
+	records []record
+	met     coverage
+}
+
+func (r *liveRun) add(q question, v verdict) {
+	count := func(n *int, yes bool) {
+		if yes {
+			*n++
+		}
+	}
+	r.total++
+	count(&r.empty, strings.Contains(v.want.Body, `"result":[]`))
+	count(&r.errors, v.want.Status != 200)
+	count(&r.chance, v.chance)
+	count(&r.loose, q.Loose != 0)
+	r.met.add(q.Params.Get("query"), v.want)
+	if v.why != "" {
+		r.failed = append(r.failed, v.report(q))
+	}
+	if v.chance || strings.Contains(v.want.Body, `"result":[]`) && r.total%4 != 0 {
+		return // emptiness says less
+	}
+	if one, ok := newRecord(q, v.want); ok {
+		r.records = append(r.records, one)
+	}
+}
+
+func (r *liveRun) String() string {
+	return fmt.Sprintf("%d queries: %d differ, %d left to chance, %d compared loosely, %d empty, %d errors",
+		r.total, len(r.failed), r.chance, r.loose, r.empty, r.errors)
 }

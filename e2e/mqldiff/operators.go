@@ -56,7 +56,7 @@ func (g *grammar) argument(word string, f *family, p place) string {
 		}
 		return pick(g, "0", "0.25", "0.5", "0.75", "0.9", "0.99", "1")
 	case "k":
-		return pick(g, "0", "1", "1", "2", "2", "3", "5", "-1", "1.5", "100", "inf", "time() % 4")
+		return pick(g, "1", "1", "2", "2", "2", "3", "3", "5", "1.5", "100", "inf", "time() % 4", "0", "-1")
 	case "interval":
 		return pick(g, "30", "60", "1m", "20", "5m")
 	case "seconds":

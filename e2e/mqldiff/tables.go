@@ -115,7 +115,7 @@ var aggregates = []aggregate{
 	{function{"median", "r", false}, orderless, false}, {function{"min", "r", true}, orderless, false},
 	{function{"mode", "r", true}, orderless, false}, {function{"share", "r", false}, sums, false},
 	{function{"stddev", "r", false}, always, false}, {function{"stdvar", "r", false}, always, false},
-	{function{"sum", "r", true}, sums, false}, {function{"sum2", "r", true}, sums, false},
+	{function{"sum", "r", true}, sums, false}, {function{"sum2", "r", true}, always, false},
 	{function{"zscore", "r", false}, always, false}, {function{"outliers_iqr", "r", true}, orderless, false},
 	{function{"outliers_mad", "k r", true}, orderless, false}, {function{"quantile", "phi r", false}, orderless, false},
 	{function{"quantiles", "newlabel phi phi r", false}, orderless, false}, {function{"count_values", "newlabel r", true}, orderless, false},
