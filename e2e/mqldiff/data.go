@@ -132,6 +132,9 @@ func (g *dataMaker) quarters(at, lo, hi float64) func(int) float64 {
 			at += float64(g.IntN(17)-8) / 4
 		}
 		at = min(max(at, lo), hi)
+		if g.IntN(50) == 0 {
+			return hi + 10*float64(g.IntN(30)) // an outlier
+		}
 		return at
 	}
 }
@@ -264,10 +267,11 @@ func (g *dataMaker) vmHistograms() {
 	g.declare(vmBucket, "size_bucket")
 }
 
-// churn makes pods that live twenty minutes each, and overlap by a few.
+// churn makes pods that live twenty minutes each, one after the other: where few
+// values overlap, operators join series, in the order of internal ids.
 func (g *dataMaker) churn() {
 	for i := range 8 {
-		start := dataStart + int64(i)*17*minute
+		start := dataStart + int64(i)*28*minute
 		ls := labelSet{"__name__": "pod_ticks_total", "pod": fmt.Sprint("p", i), "node": fmt.Sprint("n", i%2), "namespace": []string{"ns1", "ns2"}[i/4]}
 		g.add(ls, start, start+20*minute, 30_000, 0, 0.02, g.counts(float64(g.IntN(50)), 10, 1, 0))
 	}

@@ -92,6 +92,9 @@ func (g *grammar) selector(kinds []familyKind) node {
 		text = strings.NewReplacer(".", `\.`, "-", `\-`).Replace(text)
 	}
 	filters := g.filters(f)
+	if len(kinds) == 0 && g.chance(2) {
+		text = "nosuch"
+	}
 	switch {
 	case g.chance(4):
 		text, filters = "", append([]string{`__name__=` + g.quote(f.name)}, filters...)
@@ -234,6 +237,9 @@ func (g *grammar) call(f function, arg node, p place) node {
 	}
 	if g.chance(1) && len(args) > 0 && f.shape != "seed" { // by the clock, without
 		args = args[:len(args)-1] // an error, mostly
+	}
+	if g.chance(1) && len(args) > 0 {
+		args[g.IntN(len(args))] = pick(g, `"x"`, "rank", "1", "(1, 2)", "rank[5m]", "nosuch", "-1", `""`, "5m", "nan")
 	}
 	name := f.name
 	if g.chance(2) && name != "aggr_over_time" { // which VictoriaMetrics does not survive

@@ -109,7 +109,7 @@ func TestLive(t *testing.T) {
 
 // liveRun counts what came of questions.
 type liveRun struct {
-	total, empty, chance, errors, loose int
+	total, empty, chance, errors, loose, needed int
 
 	failed  []string
 	records []record
@@ -127,6 +127,7 @@ func (r *liveRun) add(q question, v verdict) {
 	count(&r.errors, v.want.Status != 200)
 	count(&r.chance, v.chance)
 	count(&r.loose, q.Loose != 0)
+	count(&r.needed, q.Loose != 0 && v.got.Body != v.want.Body)
 	r.met.add(q.Params.Get("query"), v.want)
 	if v.why != "" {
 		r.failed = append(r.failed, v.report(q))
@@ -140,6 +141,6 @@ func (r *liveRun) add(q question, v verdict) {
 }
 
 func (r *liveRun) String() string {
-	return fmt.Sprintf("%d queries: %d differ, %d left to chance, %d compared loosely, %d empty, %d errors",
-		r.total, len(r.failed), r.chance, r.loose, r.empty, r.errors)
+	return fmt.Sprintf("%d queries: %d differ, %d left to chance, %d may be compared loosely, %d had to be, %d empty, %d errors",
+		r.total, len(r.failed), r.chance, r.loose, r.needed, r.empty, r.errors)
 }

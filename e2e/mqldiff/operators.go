@@ -23,6 +23,9 @@ func (g *grammar) label(f *family) string {
 }
 
 func (g *grammar) labelList(f *family) string {
+	if g.chance(3) {
+		return ""
+	}
 	var out []string
 	for range 1 + g.IntN(3) {
 		if l := g.label(f); !slices.Contains(out, l) {
@@ -48,29 +51,13 @@ func (g *grammar) argument(word string, f *family, p place) string {
 		return pick(g, "0", "1", "2", "3.5", "-0.25", "10", "100", "1K", "1.5Ki", "1M", "0x1f", "1e2", "inf", "-inf", "nan", "1Mi", "42")
 	case "limit":
 		return pick(g, "0", "1", "2", "20", "100", "-1", "42", "scalar(rank)", "time() % 5")
-	case "bits":
-		return pick(g, "1", "7", "255", "0x3f", "1024")
+	case "numberlabel":
+		return g.quote(pick(g, "code", "cpu", "le"))
 	case "phi", "factor":
 		if g.chance(8) {
 			return pick(g, "-1", "1.5", "nan", "scalar(up)", "time() % 2 / 2")
 		}
 		return pick(g, "0", "0.25", "0.5", "0.75", "0.9", "0.99", "1")
-	case "k":
-		return pick(g, "1", "1", "2", "2", "2", "3", "3", "5", "1.5", "100", "inf", "time() % 4", "0", "-1")
-	case "interval":
-		return pick(g, "30", "60", "1m", "20", "5m")
-	case "seconds":
-		return pick(g, "60", "3600", "-300", "10m", "0")
-	case "nearest":
-		return pick(g, "", "1", "0.5", "0.1", "10", "0.25", "100")
-	case "seed":
-		return pick(g, "0", "1", "42")
-	case "groups":
-		return pick(g, "0", "1", "0, 1", "2, 0")
-	case "buckets":
-		return pick(g, "0", "1", "2", "3", "4", "10")
-	case "bound":
-		return pick(g, "0", "0.1", "0.3", "1", "1.05", "2.5", "5", "100", "inf", "-1")
 	case "time":
 		return pick(g, "", "", "time()", "time() * 2", "timestamp(up)", "rank * 3600", "-1", "time() - 86400*60", "time() + 86400*400")
 	case "zone":
@@ -101,7 +88,7 @@ func (g *grammar) argument(word string, f *family, p place) string {
 	case "template":
 		return g.quote(pick(g, "$1", "$2-$1", "x", "", "${1}y$0", "$9"))
 	}
-	panic("no such argument: " + word)
+	return g.numberArgument(word)
 }
 
 func (g *grammar) aggregate(p place) node {
@@ -112,7 +99,7 @@ func (g *grammar) aggregate(p place) node {
 	if a.sums == always && !p.smooth {
 		a = aggregates[0] // an average
 	}
-	smooth := a.sums != orderless || a.name == "max" || a.name == "min"
+	smooth := slices.Contains([]string{"sum", "avg", "max", "min"}, a.name)
 	var arg node
 	for {
 		arg = g.expression(p.below(smooth))
@@ -301,4 +288,29 @@ func (g *grammar) spelled(text string) string {
 		return strings.ReplaceAll(text, ", ", " ,\n # words, \n\t") + " # end"
 	}
 	return text
+}
+
+// numberArgument makes an argument that is a number.
+func (g *grammar) numberArgument(word string) string {
+	switch word {
+	case "bits":
+		return pick(g, "1", "7", "255", "0x3f", "1024")
+	case "k":
+		return pick(g, "1", "1", "2", "2", "2", "3", "3", "5", "1.5", "100", "inf", "time() % 4", "0", "-1")
+	case "interval":
+		return pick(g, "30", "60", "1m", "20", "5m")
+	case "seconds":
+		return pick(g, "60", "3600", "-300", "10m", "0")
+	case "nearest":
+		return pick(g, "", "1", "0.5", "0.1", "10", "0.25", "100")
+	case "seed":
+		return pick(g, "0", "1", "42")
+	case "groups":
+		return pick(g, "0", "1", "0, 1", "2, 0")
+	case "buckets":
+		return pick(g, "0", "1", "2", "3", "4", "10")
+	case "bound":
+		return pick(g, "0", "0.1", "0.3", "1", "1.05", "2.5", "5", "100", "inf", "-1")
+	}
+	panic("no such argument: " + word)
 }

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // question is a request, and how its answer is to be compared.
@@ -33,13 +35,16 @@ func newSource(seed uint64, data *dataset) *source {
 func (s *source) next() question {
 	for {
 		q, g := s.question()
-		// limitk picks by hashes of names with their labels in the order they have, which
-		// is left to chance below several names.
-		if !g.several || !strings.Contains(strings.ToLower(q.Params.Get("query")), "limitk") {
+		if !g.several || !arbitraryOfSeveral.MatchString(q.Params.Get("query")) {
 			return q
 		}
 	}
 }
+
+// arbitraryOfSeveral is what shows the order in which series come that differ in
+// their names alone: limitk picks by hashes of names with their labels in the order
+// they have, default and or take the first value.
+var arbitraryOfSeveral = regexp.MustCompile(`(?i)limitk| default | or `)
 
 func (s *source) question() (question, *grammar) {
 	q := question{Endpoint: "query_range", Params: url.Values{}}
@@ -48,6 +53,9 @@ func (s *source) question() (question, *grammar) {
 		q.Endpoint, g.instant = "query", true
 	}
 	n := g.expression(place{1 + s.IntN(topDepth), true})
+	if g.chance(1) {
+		n.text, n.plain = g.torn(n.text), false
+	}
 	if g.instant && n.plain && g.chance(5) {
 		n.text += g.window(g.chance(60)) // raw samples, or a range
 		g.loose |= anyOrder              // of raw samples: that of internal ids
@@ -55,11 +63,15 @@ func (s *source) question() (question, *grammar) {
 			n.text += " offset 3m"
 		}
 	}
-	q.Params.Set("query", g.spelled(n.text))
+	text := g.spelled(n.text)
+	q.Params.Set("query", text)
 	if g.instant {
 		s.time(g, q.Params)
 	} else {
-		s.grid(g, q.Params)
+		s.grid(g, q.Params, strings.Contains(text, " on (") || strings.Contains(text, "ignoring ("))
+	}
+	if g.chance(4) {
+		s.odd(g, q.Params)
 	}
 	if g.chance(30) {
 		q.Params.Set("nocache", "1")
@@ -102,20 +114,48 @@ func (s *source) time(g *grammar, params url.Values) {
 	}
 }
 
-// grid asks for few points or many, on multiples of step or not.
-func (s *source) grid(g *grammar, params url.Values) {
+// odd spells arguments in other ways, or leaves them out.
+func (s *source) odd(g *grammar, params url.Values) {
+	name := pick(g, "start", "end", "time", "step")
+	text := params.Get(name)
+	if text == "" {
+		return
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return
+	}
+	ms := int64(f * 1000)
+	if name == "step" {
+		params.Set(name, pick(g, "0", "1i", "-5", "x", fmt.Sprint(f, "s"), fmt.Sprint(ms, "ms"), "0.001"))
+		if g.chance(50) {
+			params.Del(name)
+		}
+		return
+	}
+	at := time.UnixMilli(ms).UTC()
+	params.Set(name, pick(g, at.Format(time.RFC3339), at.Format("2006-01-02T15:04"), fmt.Sprint(ms), at.Format("2006-01-02T15:04:05.000Z07:00"), at.In(time.FixedZone("", 7200)).Format(time.RFC3339), "x", fmt.Sprintf("%.6f", f), fmt.Sprintf("%e", f)))
+}
+
+// grid asks for few points or many, on multiples of step or not. Where series are
+// matched, series of equal labels are joined in the order of internal ids if no more
+// than two values overlap: no short ranges then.
+func (s *source) grid(g *grammar, params url.Values, matched bool) {
 	step := pick(g, int64(10_000), 15_000, 20_000, 30_000, minute, minute, 2*minute, 5*minute, 5*minute, 17_000, 90_000, 10*minute, 2500, 1000, 5000)
-	points := pick(g, int64(1), 2, 3, 10, 20, 48, 49, 50, 51, 60, 75)
+	points := pick(g, int64(1), 2, 3, 10, 20, 48, 49, 50, 51, 60, 75, 75, 130, 240)
 	start := dataStart + 10*minute + s.Int64N(80*minute)
 	switch {
 	case g.chance(10):
 		start = dataStart - 30*minute + s.Int64N(4*hour)
-	case g.chance(4):
+	case g.chance(4) && !matched:
 		start, step = dataStart-s.Int64N(3*hour), pick(g, hour, 40*minute, 100*minute)
 	}
 	start -= start % 1000
 	if g.chance(5) {
 		start += 250
+	}
+	if matched && points > 2 {
+		points = max(points, 20)
 	}
 	end := start + (points-1)*step
 	switch {
@@ -131,4 +171,14 @@ func (s *source) grid(g *grammar, params url.Values) {
 	if g.chance(10) && step%1000 == 0 {
 		params.Set("step", fmt.Sprintf("%ds", step/1000))
 	}
+}
+
+// torn takes a piece away, or adds one: an error, mostly, and one of parsing.
+func (g *grammar) torn(text string) string {
+	runes := []rune(text)
+	at := g.IntN(len(runes))
+	if g.chance(50) {
+		return string(runes[:at]) + string(runes[at+1:])
+	}
+	return string(runes[:at]) + pick(g, "(", ")", `"`, "[", "]", "{", "}", ",", "5", "x", "-", "@", " offset ", " by ", "$", "=") + string(runes[at:])
 }

@@ -24,7 +24,7 @@ var rollups = []function{
 	{"lifetime", "r", false}, {"mad_over_time", "r", false}, {"max_over_time", "r", true}, {"median_over_time", "r", false},
 	{"min_over_time", "r", true}, {"mode_over_time", "r", true}, {"outlier_iqr_over_time", "r", true},
 	{"predict_linear", "r seconds", false}, {"present_over_time", "r", true}, {"quantile_over_time", "phi r", false},
-	{"quantiles_over_time", "newlabel phi phi r", false}, {"range_over_time", "r", true}, {"rate", "r", false},
+	{"quantiles_over_time", "newlabel phi phi r", false}, {"quantiles_over_time", "newlabel phi phi phi phi r", false}, {"range_over_time", "r", true}, {"rate", "r", false},
 	{"rate_over_sum", "r", false}, {"rate_prometheus", "r", false}, {"resets", "r", true}, {"rollup", "r rolluptag", false},
 	{"rollup_candlestick", "r candletag", true}, {"rollup_delta", "r rolluptag", false}, {"rollup_deriv", "r rolluptag", false},
 	{"rollup_increase", "r rolluptag", false}, {"rollup_rate", "r rolluptag", false}, {"rollup_scrape_interval", "r rolluptag", false},
@@ -74,7 +74,7 @@ var labelFunctions = []function{
 	{"label_mismatch", "r label regexp", true}, {"label_move", "r label newlabel", true},
 	{"label_replace", "r newlabel template label regexp", true}, {"label_set", "r newlabel newvalue", true},
 	{"label_set", "r label newvalue label newvalue", true}, {"label_transform", "r label regexp template", true},
-	{"label_uppercase", "r label", true}, {"label_value", "r label", true}, {"labels_equal", "r label label", true},
+	{"label_uppercase", "r label", true}, {"label_value", "r numberlabel", true}, {"label_value", "r label", true}, {"labels_equal", "r label label", true},
 }
 
 // sorts order series; by labels that may be equal, which leaves the rest to chance.
