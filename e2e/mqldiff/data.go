@@ -97,6 +97,12 @@ func (g *dataMaker) declare(kind familyKind, name string) {
 func (g *dataMaker) add(ls labelSet, start, end, every, jitter int64, gap float64, next func(i int) float64) {
 	s := dataSeries{labels: ls}
 	phase := g.Int64N(every)
+	switch g.IntN(3) { // edges of windows are met, too
+	case 0:
+		phase = 0
+	case 1:
+		phase -= phase % 5000
+	}
 	for i, t := 0, start+phase; t <= end; i, t = i+1, t+every {
 		v := next(i)
 		if g.Float64() < gap {
@@ -323,7 +329,7 @@ func (g *dataMaker) few() {
 	g.declare(sparse, "constant")
 	s := dataSeries{labels: labelSet{"__name__": "events_total", "job": "cron", "queue": "q1"}}
 	total := 0.0
-	for t := dataStart; t < dataStart+3*hour; t += 1000 + g.Int64N(8*minute) {
+	for t := dataStart; t < dataStart+3*hour; t += 1000 * (1 + g.Int64N(480)) {
 		total += float64(g.IntN(4))
 		s.times, s.values = append(s.times, t), append(s.values, total)
 	}

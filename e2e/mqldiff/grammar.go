@@ -52,7 +52,7 @@ func (g *grammar) expression(p place) node {
 		return g.selector(nil)
 	case n < 30:
 		return g.rollup(p)
-	case n < 43:
+	case n < 44:
 		return g.transform(p)
 	case n < 51:
 		return g.labelFunction(p)
@@ -66,8 +66,14 @@ func (g *grammar) expression(p place) node {
 		return g.with(p)
 	case n < 94:
 		return g.union(p)
-	case n < 97:
+	case n < 96:
 		return g.chain(p)
+	case n < 97:
+		return g.join(p)
+	case n < 98:
+		return g.any(p)
+	case n < 99:
+		return g.moved(p)
 	default:
 		return g.number(p)
 	}
@@ -254,6 +260,9 @@ func (g *grammar) transform(p place) node {
 	arg := node{exact: true}
 	if strings.Contains(f.shape, "r") {
 		arg = g.expression(p.below(smooth))
+		if g.chance(60) && slices.Contains([]string{"acos", "asin", "atanh", "acosh"}, f.name) {
+			arg.text = wrapped(arg) + pick(g, " / 1000", " * 0.25", " % 1", " / 1e10") // which are not defined for much
+		}
 	}
 	n := g.call(f, arg, p)
 	if strings.HasPrefix(f.shape, "r") && g.chance(8) {
@@ -268,6 +277,9 @@ func (g *grammar) labelFunction(p place) node {
 		arg := g.expression(p.below(true))
 		g.loose |= anyOrder // equal keys are left to chance
 		return g.call(f, arg, p)
+	}
+	if g.chance(3) {
+		return g.call(function{"label_value", "r numberlabel", true}, g.selector([]familyKind{counter, leBucket}), p)
 	}
 	if g.chance(5) {
 		// All labels there are: no two keys are equal.

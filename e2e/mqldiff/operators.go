@@ -110,6 +110,10 @@ func (g *grammar) aggregate(p place) node {
 	if a.sums == always || a.sums == sums && !arg.exact {
 		g.loose |= inexactSums
 	}
+	if a.name == "limitk" {
+		// It picks by hashes of names: those of equal names are equal.
+		arg = g.call(pick(g, common...), g.selector([]familyKind{gauge, counter, leBucket, ranked, info}), p)
+	}
 	more := a.shape == "r" && g.chance(3)
 	if more {
 		other := g.selector(nil)
@@ -313,4 +317,37 @@ func (g *grammar) numberArgument(word string) string {
 		return pick(g, "0", "0.1", "0.3", "1", "1.05", "2.5", "5", "100", "inf", "-1")
 	}
 	panic("no such argument: " + word)
+}
+
+// join adds labels of another family.
+func (g *grammar) join(p place) node {
+	many := g.selector([]familyKind{ranked, counter})
+	one := g.selector([]familyKind{info})
+	if g.chance(40) {
+		many = g.call(pick(g, common...), many, p)
+	}
+	on := "on (instance) "
+	left := many.text + " " + pick(g, "*", "+", ">", "==", "/") + " " + on + "group_left (" + pick(g, "version", "version, zone", "*", "", "zone, job") + ") " + pick(g, "", `prefix "b_" `) + one.text
+	if g.chance(30) {
+		left = one.text + " " + pick(g, "*", "-", "<") + " " + on + "group_right (" + pick(g, "version", "*", "") + ") " + many.text
+	}
+	return node{left, false, many.of, false}
+}
+
+// any of groups of one series each.
+func (g *grammar) any(p place) node {
+	arg := g.expression(p.below(true))
+	by := " by (" + g.labelList(arg.of) + ")"
+	return node{"any(max(" + arg.text + ")" + by + ")" + by, arg.exact, arg.of, false}
+}
+
+// moved is an expression at another time: a subquery, without being written as one.
+func (g *grammar) moved(p place) node {
+	n := g.expression(p.below(false))
+	if g.instant {
+		g.loose |= anyOrder // raw samples, perhaps
+	}
+	n.text = "(" + n.text + ")" + pick(g, "", "", "[5m]", "[10m:1m]", "[1h:5m]") + g.modifiers()
+	n.plain = false
+	return n
 }

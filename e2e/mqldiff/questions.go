@@ -55,6 +55,7 @@ func (s *source) question() (question, *grammar) {
 	n := g.expression(place{1 + s.IntN(topDepth), true})
 	if g.chance(1) {
 		n.text, n.plain = g.torn(n.text), false
+		g.loose |= tornText
 	}
 	if g.instant && n.plain && g.chance(5) {
 		n.text += g.window(g.chance(60)) // raw samples, or a range
@@ -79,7 +80,7 @@ func (s *source) question() (question, *grammar) {
 	if g.chance(8) {
 		q.Params.Set("max_lookback", pick(g, "1m", "30s", "10m", "90"))
 	}
-	if g.chance(4) {
+	if g.chance(4) && g.loose&inexactSums == 0 {
 		q.Params.Set("round_digits", pick(g, "0", "1", "2", "-1", "3"))
 	}
 	if g.chance(2) {
@@ -155,7 +156,7 @@ func (s *source) grid(g *grammar, params url.Values, matched bool) {
 		start += 250
 	}
 	if matched && points > 2 {
-		points = max(points, 20)
+		points, step = max(points, 20), max(step, 30_000)
 	}
 	end := start + (points-1)*step
 	switch {

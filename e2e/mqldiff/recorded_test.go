@@ -61,7 +61,9 @@ func TestDiffers(t *testing.T) {
 	require.NotEmpty(t, differs(anyOrder, text(422, "a"), text(422, "b")))
 	require.NotEmpty(t, differs(anyOrder, text(422, "a"), text(400, "a")))
 	require.Empty(t, differs(0, text(422, "duplicate time series on the left side of + : x"), text(422, "duplicate time series on the left side of + : y")))
-	require.NotEmpty(t, differs(0, text(422, "duplicate time series on the left side of + : x"), text(422, "duplicate time series on the right side of + : x")))
+	require.NotEmpty(t, differs(0, text(422, "duplicate time series on the left side of + : x"), text(422, "other")))
+	require.Empty(t, differs(tornText, text(200, "a"), text(200, "b")))
+	require.NotEmpty(t, differs(tornText, text(422, "a"), text(422, "b")))
 }
 
 // Records come back as they were.
