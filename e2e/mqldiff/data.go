@@ -37,6 +37,7 @@ type family struct {
 	name   string
 	kind   familyKind
 	labels map[string][]string // values by label
+	brief  bool                // is over soon: few values of it are met at the edges
 }
 
 type familyKind int
@@ -72,6 +73,7 @@ func makeData(seed uint64) *dataset {
 	g.churn()
 	g.targets()
 	g.slow()
+	g.fast()
 	g.few()
 	return &g.out
 }
@@ -316,6 +318,22 @@ func (g *dataMaker) slow() {
 	}
 	g.declare(gauge, "disk_free")
 	g.declare(counter, "backups_total")
+}
+
+// fast makes series of all the intervals for which jitter is allowed differently.
+func (g *dataMaker) fast() {
+	for i, every := range []int64{1000, 3000, 6000, 12_000} {
+		ls := labelSet{"__name__": "volts", "phase": fmt.Sprint("l", i), "instance": "10.0.0.1:9100"}
+		g.add(ls, dataStart+20*minute, dataStart+50*minute, every, every/5, 0.1, g.quarters(230, 200, 260))
+		g.last().without(dataStart+30*minute, dataStart+(31+3*int64(i))*minute)
+		ls = labelSet{"__name__": "pulses_total", "phase": fmt.Sprint("l", i), "instance": "10.0.0.1:9100"}
+		g.add(ls, dataStart+20*minute, dataStart+50*minute, every, 0, 0.2, g.counts(0, 3, 1, 0.01))
+	}
+	g.declare(gauge, "volts")
+	g.declare(counter, "pulses_total")
+	for i := len(g.out.families) - 2; i < len(g.out.families); i++ {
+		g.out.families[i].brief = true
+	}
 }
 
 func (g *dataMaker) few() {

@@ -8,7 +8,7 @@ import (
 )
 
 // allLabels are labels that grouping and matching name.
-var allLabels = []string{"job", "instance", "room", "sensor", "code", "method", "path", "le", "host", "queue", "dc", "pod", "node", "namespace", "disk", "version", "zone", "env", "cpu"}
+var allLabels = []string{"job", "instance", "room", "sensor", "code", "method", "path", "le", "host", "queue", "dc", "pod", "node", "namespace", "disk", "phase", "version", "zone", "env", "cpu"}
 
 // label is one of f, mostly.
 func (g *grammar) label(f *family) string {
@@ -235,6 +235,9 @@ func (g *grammar) partner(left node, p place) node {
 
 // matching is on or ignoring, and a group modifier where it may stand.
 func (g *grammar) matching(left, right node, set bool) string {
+	if left.of.brief || right.of.brief {
+		return "" // see grid
+	}
 	var shared []string
 	for _, l := range slices.Sorted(maps.Keys(left.of.labels)) {
 		if len(right.of.labels[l]) > 0 && l != "Größe" {

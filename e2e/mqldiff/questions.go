@@ -100,6 +100,8 @@ func (s *source) time(g *grammar, params url.Values) {
 	t := dataStart + 10*minute + s.Int64N(100*minute)
 	switch {
 	case g.chance(10):
+		t = dataStart + 20*minute + s.Int64N(30*minute)
+	case g.chance(10):
 		t = dataStart - 10*minute + s.Int64N(4*hour)
 	case g.chance(6):
 		t = dataStart + s.Int64N(dataEnd+hour-dataStart)
@@ -146,6 +148,8 @@ func (s *source) grid(g *grammar, params url.Values, matched bool) {
 	points := pick(g, int64(1), 2, 3, 10, 20, 48, 49, 50, 51, 60, 75, 75, 130, 240)
 	start := dataStart + 10*minute + s.Int64N(80*minute)
 	switch {
+	case g.chance(8):
+		start, step = dataStart+18*minute+s.Int64N(20*minute), pick(g, int64(1000), 2000, 3000, 5000, 500, 10_000)
 	case g.chance(10):
 		start = dataStart - 30*minute + s.Int64N(4*hour)
 	case g.chance(4) && !matched:
