@@ -139,8 +139,8 @@ func (g *grammar) filters(f *family) (out []string) {
 		}
 		if strings.HasSuffix(op, "~") {
 			value = pick(g, quoteRegexp(value)+"|"+quoteRegexp(pick(g, values...)), quoteRegexp(value), ".*"+quoteRegexp(value[len(value)/2:]))
-			if g.chance(15) {
-				value = pick(g, ".+", "x*", "", ".*", "x.*", "|"+quoteRegexp(value), ".*|x", "(?i)"+quoteRegexp(value), "^"+quoteRegexp(value)+"$", "(.+)", ".*.*", ".+x?", ".", "[^x]*", "(a|b).*", "a.*|d.*")
+			if g.chance(20) {
+				value = pick(g, ".+", "x*", "", ".*", ".*", ".*", "x.*", "|"+quoteRegexp(value), ".*|x", "(?i)"+quoteRegexp(value), "^"+quoteRegexp(value)+"$", "(.+)", ".*.*", ".+x?", ".", "[^x]*", "(a|b).*", "a.*|d.*")
 			}
 		}
 		if name == "Größe" {

@@ -77,8 +77,8 @@ func (s *source) question() (question, *grammar) {
 	if g.chance(30) {
 		q.Params.Set("nocache", "1")
 	}
-	if g.chance(8) {
-		q.Params.Set("max_lookback", pick(g, "1m", "30s", "10m", "90"))
+	if g.chance(11) {
+		q.Params.Set("max_lookback", pick(g, "1m", "30s", "30s", "15s", "10m", "90", "20"))
 	}
 	if g.chance(4) && g.loose&inexactSums == 0 {
 		q.Params.Set("round_digits", pick(g, "0", "1", "2", "-1", "3"))
