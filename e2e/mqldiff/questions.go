@@ -64,12 +64,11 @@ func (s *source) question() (question, *grammar) {
 			n.text += " offset 3m"
 		}
 	}
-	text := g.spelled(n.text)
-	q.Params.Set("query", text)
+	q.Params.Set("query", g.spelled(n.text))
 	if g.instant {
 		s.time(g, q.Params)
 	} else {
-		s.grid(g, q.Params, strings.Contains(text, " on (") || strings.Contains(text, "ignoring ("))
+		s.grid(g, q.Params, strings.Contains(n.text, " on (") || strings.Contains(n.text, "ignoring ("))
 	}
 	if g.chance(4) {
 		s.odd(g, q.Params)

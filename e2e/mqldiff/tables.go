@@ -30,7 +30,7 @@ var rollups = []function{
 	{"rollup_increase", "r rolluptag", false}, {"rollup_rate", "r rolluptag", false}, {"rollup_scrape_interval", "r rolluptag", false},
 	{"scrape_interval", "r", false}, {"share_eq_over_time", "r limit", false}, {"share_gt_over_time", "r limit", false},
 	{"share_le_over_time", "r limit", false}, {"stale_samples_over_time", "r", true}, {"stddev_over_time", "r", false},
-	{"stdvar_over_time", "r", false}, {"sum2_over_time", "r", true}, {"sum_eq_over_time", "r limit", true},
+	{"stdvar_over_time", "r", false}, {"sum2_over_time", "r", false}, {"sum_eq_over_time", "r limit", true},
 	{"sum_gt_over_time", "r limit", true}, {"sum_le_over_time", "r limit", true}, {"sum_over_time", "r", true},
 	{"tfirst_over_time", "r", false}, {"timestamp", "r", false}, {"timestamp_with_name", "r", false},
 	{"tlast_change_over_time", "r", false}, {"tlast_over_time", "r", false}, {"tmax_over_time", "r", false},
