@@ -70,6 +70,7 @@ var apiPaths = []struct {
 	{"push", []string{http.MethodPost}},
 	{"read", []string{http.MethodPost}},
 	{"import", []string{http.MethodPost, http.MethodPut}},
+	{"import/csv", []string{http.MethodPost, http.MethodPut}},
 	{"export", []string{http.MethodGet, http.MethodPost}},
 	{"export/csv", []string{http.MethodGet, http.MethodPost}},
 }
@@ -123,6 +124,7 @@ func (d *Door) Open(db *tsdb.DB) {
 	influx.New(db, influx.Options{MaxBodyBytes: 2 * d.opts.MaxRequestBytes}).Register(mux)
 	imports := importer.New(importer.FromDB(db), importer.Options{WriteError: writeError, ParseSelectors: promqlx.ParseSelectors})
 	mux.HandleFunc("/api/v1/import", imports.ImportJSON)
+	mux.HandleFunc("/api/v1/import/csv", imports.ImportCSV)
 	mux.HandleFunc("/api/v1/import/prometheus", imports.ImportText)
 	mux.HandleFunc("/api/v1/import/prometheus/", imports.ImportText)
 	mux.HandleFunc("/api/v1/export", imports.Export)

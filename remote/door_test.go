@@ -85,12 +85,17 @@ func TestDoorRoutesEveryProtocol(t *testing.T) {
 	}
 	f("GET", "/ping", "", 204)
 	f("POST", "/api/v1/import", `{"metric":{"__name__":"imported"},"values":[1],"timestamps":[1700000000000]}`, 204)
+	for _, prefix := range []string{"", "/prometheus"} {
+		f("POST", prefix+"/api/v1/import/csv?format=1:metric:table_metric,2:time:unix_ms", "3,1700000000000", 204)
+		f("POST", prefix+"/api/v1/import/csv?format=1:metric", "3", 400)
+	}
 	f("POST", "/api/v1/import/prometheus", "text_metric 3 1700000000000", 204)
 	f("POST", "/api/v1/import/prometheus/metrics/job/j1", "text_metric3 3 1700000000000", 200)
 	f("POST", "/prometheus/api/v1/import/prometheus", "text_metric2 3 1700000000000", 204)
 	for _, prefix := range []string{"", "/prometheus"} {
 		require.Contains(t, f("GET", prefix+"/api/v1/query?query=weather_temp", "", 200), `"21.5"`)
 		require.Contains(t, f("GET", prefix+"/api/v1/export?match[]=imported", "", 200), `"values":[1]`)
+		require.Contains(t, f("GET", prefix+"/api/v1/export?match[]=table_metric", "", 200), `"values":[3]`)
 	}
 	f("POST", "/api/v1/write", "", 400)
 	f("POST", "/api/v1/read", "", 400)

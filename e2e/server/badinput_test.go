@@ -104,6 +104,8 @@ func otherInputs() []badInput {
 		{name: "broken JSON line", send: post("/api/v1/import", []byte(`{"metric":{"__name__":"bad50"},"values":[1],"timestamps":[1`+"\n")), status: badRequest, culprit: "line 1|bad50|JSON"},
 		{name: "lists of other lengths", send: post("/api/v1/import", []byte(`{"metric":{"__name__":"bad51"},"values":[1,2],"timestamps":[1]}`+"\n")), status: badRequest, culprit: "bad51|line 1"},
 		{name: "bad text line", send: post("/api/v1/import/prometheus", fmt.Appendf(nil, "bad52_good 1 %d\nbad52{a=\"b 2\n", now)), status: badRequest, culprit: "bad52", good: "bad52_good"},
+		{name: "bad line of a table", send: post("/api/v1/import/csv?format=1:metric:bad53_good,2:time:unix_ms", fmt.Appendf(nil, "1,%d\nbad53\n", now)), status: badRequest, culprit: "line 2.*bad53", good: "bad53_good"},
+		{name: "format of a table that is none", send: post("/api/v1/import/csv?format=1:bad54:x", []byte("1\n")), status: badRequest, culprit: "format.*bad54"},
 		{name: "remote read that is none", send: post("/api/v1/read", []byte("nothing"), text, harness.ContentTypeV1), status: badRequest, culprit: "(?i)snappy|corrupt|33554432"},
 		{name: "query that is none", send: func(t *testing.T, v *harness.Varve) harness.Response {
 			return v.Get(t, "/api/v1/query", "query", "sum(")
@@ -177,6 +179,7 @@ func TestHalfSentBodies(t *testing.T) {
 		{"/api/v1/write", "Content-Type: application/x-protobuf\r\nContent-Encoding: snappy\r\n", body},
 		{"/write", "", bytes.Repeat([]byte("half v=1\n"), 10)[:85]},
 		{"/api/v1/import/prometheus", "", []byte("half_text 12345")},
+		{"/api/v1/import/csv?format=1:metric:half_table", "", []byte("12345")},
 		{"/api/v1/read", "", body},
 	} {
 		for _, cut := range []int{0, 1, len(x.body) / 2, len(x.body) - 1} {

@@ -1,7 +1,6 @@
 package importer_test
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -37,81 +36,6 @@ func sortedLines(t *testing.T, body []byte) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// ingestFact is one recorded case of an import; see testdata/README.md.
-type ingestFact struct {
-	ID, Group string
-	Requests  []struct {
-		Method, Path, Body string
-		Headers            map[string]string
-		Status             int
-	}
-	Match, Times string
-	Series       []exported
-	Deviation    string
-	VarveStatus  int `json:"varve_status"`
-}
-
-func TestIngestFacts(t *testing.T) {
-	f, err := os.Open("testdata/ingest_facts.jsonl")
-	require.NoError(t, err)
-	defer f.Close()
-	replayed, deviations, skipped := 0, 0, map[string]int{}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		var fact ingestFact
-		require.NoError(t, json.Unmarshal(s.Bytes(), &fact))
-		if fact.Group != "import-text" && fact.Group != "import-json" {
-			skipped[fact.Group]++
-			continue
-		}
-		replayed++
-		if fact.Deviation != "" {
-			deviations++
-		}
-		t.Run(fact.ID, func(t *testing.T) { replayIngest(t, fact) })
-	}
-	require.Equal(t, 52, replayed)
-	t.Logf("%d facts replayed, %d of them deviations by design; not for this package: %v", replayed, deviations, skipped)
-}
-
-func replayIngest(t *testing.T, fact ingestFact) {
-	h := importer.New(newModel(), importer.Options{})
-	for _, r := range fact.Requests {
-		want := r.Status
-		if fact.VarveStatus != 0 {
-			want = fact.VarveStatus
-		}
-		rec := serve(h, r.Method, r.Path, strings.NewReader(r.Body), r.Headers)
-		require.Equal(t, want, rec.Code, rec.Body.String())
-	}
-	rec := get(h, "/api/v1/export?match[]="+url.QueryEscape(fact.Match))
-	require.Equal(t, http.StatusOK, rec.Code)
-	var want []string
-	for _, s := range fact.Series {
-		line, err := json.Marshal(s)
-		require.NoError(t, err)
-		want = append(want, string(line))
-	}
-	slices.Sort(want)
-	got := sortedLines(t, rec.Body.Bytes())
-	if fact.Times == "ignore" {
-		want, got = dropTimes(t, want), dropTimes(t, got)
-	}
-	require.Equal(t, want, got)
-}
-
-func dropTimes(t *testing.T, lines []string) []string {
-	for i, line := range lines {
-		var e exported
-		require.NoError(t, json.Unmarshal([]byte(line), &e))
-		e.Timestamps = nil
-		out, err := json.Marshal(e)
-		require.NoError(t, err)
-		lines[i] = string(out)
-	}
-	slices.Sort(lines)
-	return lines
 }
 
 func gunzip(t *testing.T, name string) []byte {

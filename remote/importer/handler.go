@@ -15,6 +15,7 @@ type Handler struct {
 
 	jsonLines sync.Pool // of *jsonLine
 	textLines sync.Pool // of *textLine
+	csvTables sync.Pool // of *csvTable
 }
 
 // New returns a Handler over store.
@@ -22,6 +23,7 @@ func New(store Store, opts Options) *Handler {
 	h := &Handler{store: store, opts: opts.withDefaults()}
 	h.jsonLines.New = func() any { return &jsonLine{labels: newLabelSet()} }
 	h.textLines.New = func() any { return &textLine{labels: newLabelSet()} }
+	h.csvTables.New = func() any { return &csvTable{set: newLabelSet()} }
 	return h
 }
 
@@ -68,7 +70,7 @@ func (h *Handler) ImportText(w http.ResponseWriter, r *http.Request) {
 			return "", nil
 		}
 		value[0], time[0] = p.value, p.time
-		if !p.hasTime {
+		if p.time == 0 {
 			time[0] = args.time
 		}
 		return in.add(p.labels, args.extra, time[:], value[:])

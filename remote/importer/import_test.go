@@ -96,14 +96,18 @@ func TestTextForms(t *testing.T) {
 	h := importer.New(newModel(), importer.Options{Now: func() time.Time { return time.UnixMilli(7_000_000_000) }})
 	rec := post(h, textPath+`?extra_label=e=f&extra_label=gone=`, `
 {"utf.8 name","a.b"="c",plain="d",gone="x"} 1 5000000000
-  led_by_blanks	-0 5000000001 # {trace="x"} 1 2
+  led_by_blanks	-0 5000000001 # comment
+braced{} 3 5000000001# {trace="x"} 1 2
 esc{p="C:\\dir\q\"x\"\n"} 1.5e-3 5000000.25
-no_time +inf # {trace="x"} 1
+no_time +inf # comment
+no_time_either 2 0
 nan NaN 5000000000`+"\r\n")
 	require.Equal(t, http.StatusNoContent, rec.Code, rec.Body.String())
-	require.Equal(t, `{"metric":{"__name__":"esc","e":"f","p":"C:\\dir\\q\"x\"\n"},"values":[0.0015],"timestamps":[5000000250]}
+	require.Equal(t, `{"metric":{"__name__":"braced","e":"f"},"values":[3],"timestamps":[5000000001]}
+{"metric":{"__name__":"esc","e":"f","p":"C:\\dir\\q\"x\"\n"},"values":[0.0015],"timestamps":[5000000250]}
 {"metric":{"__name__":"led_by_blanks","e":"f"},"values":[-0],"timestamps":[5000000001]}
 {"metric":{"__name__":"no_time","e":"f"},"values":["Infinity"],"timestamps":[7000000000]}
+{"metric":{"__name__":"no_time_either","e":"f"},"values":[2],"timestamps":[7000000000]}
 {"metric":{"__name__":"utf.8 name","a.b":"c","e":"f","plain":"d"},"values":[1],"timestamps":[5000000000]}
 `, dump(h))
 }

@@ -173,6 +173,8 @@ func serve(h *importer.Handler, method, target string, body io.Reader, header ma
 	switch path := strings.TrimPrefix(req.URL.Path, "/prometheus"); {
 	case path == "/api/v1/import":
 		h.ImportJSON(rec, req)
+	case path == "/api/v1/import/csv":
+		h.ImportCSV(rec, req)
 	case path == "/api/v1/export":
 		h.Export(rec, req)
 	case path == "/api/v1/export/csv":

@@ -13,12 +13,13 @@ import (
 //	name {label="value",...} value time
 //	{"name",label="value",...} value time
 //
-// Blanks and tabs separate; a name in front may hold any other byte but a brace.
+// Blanks and tabs separate, and # begins a comment behind the labels. In a line
+// with a brace all before the first is the name, blanks too: a comment with
+// braces, such as an exemplar, needs braces behind its metric's name.
 type textLine struct {
-	labels  *labelSet
-	value   float64
-	time    int64
-	hasTime bool
+	labels *labelSet
+	value  float64
+	time   int64 // 0: none
 
 	rest string
 	buf  []byte // unescaped values of the line
@@ -34,13 +35,14 @@ func (p *textLine) parse(line []byte) (ok bool, err error) {
 	if p.rest == "" || p.rest[0] == '#' {
 		return false, nil
 	}
-	name := p.take(isNameEnd)
-	p.skipBlanks()
-	if strings.HasPrefix(p.rest, "{") {
-		p.rest = p.rest[1:]
+	name, behind, braced := strings.Cut(p.rest, "{")
+	if braced {
+		name, p.rest = strings.TrimRight(name, " \t"), behind
 		if err := p.parseLabels(&name); err != nil {
 			return false, err
 		}
+	} else {
+		name = p.take(isBlank)
 	}
 	if name == "" {
 		return false, errors.New("the metric has no name")
@@ -49,8 +51,7 @@ func (p *textLine) parse(line []byte) (ok bool, err error) {
 	return true, p.parseSample()
 }
 
-func isNameEnd(c byte) bool { return c == ' ' || c == '\t' || c == '{' }
-func isBlank(c byte) bool   { return c == ' ' || c == '\t' }
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 func (p *textLine) skipBlanks() {
 	i := 0
@@ -161,8 +162,9 @@ func (p *textLine) parseQuoted() (string, error) {
 	return "", errors.New("a quoted text is not closed")
 }
 
-// parseSample reads value and time and reads over an exemplar.
+// parseSample reads value and time up to a comment.
 func (p *textLine) parseSample() (err error) {
+	p.rest, _, _ = strings.Cut(p.rest, "#")
 	p.skipBlanks()
 	text := p.take(isBlank)
 	if text == "" {
@@ -172,14 +174,14 @@ func (p *textLine) parseSample() (err error) {
 		return err
 	}
 	p.skipBlanks()
-	p.hasTime = p.rest != "" && p.rest[0] != '#'
-	if p.hasTime {
+	p.time = 0
+	if p.rest != "" {
 		if p.time, err = parseTextTime(p.take(isBlank)); err != nil {
 			return err
 		}
 	}
 	p.skipBlanks()
-	if p.rest != "" && p.rest[0] != '#' {
+	if p.rest != "" {
 		return fmt.Errorf("%q after the time", p.rest)
 	}
 	return nil
