@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,8 +86,9 @@ func newIngestDoor(t *testing.T) http.Handler {
 
 func (f *ingestFact) replay(t *testing.T, h http.Handler, prefix string) {
 	for _, r := range f.Requests {
+		path := prefix + strings.TrimPrefix(r.Path, prefix)
 		body := append([]byte(r.Body), r.Base64...)
-		req := httptest.NewRequest(r.Method, prefix+r.Path, bytes.NewReader(body))
+		req := httptest.NewRequest(r.Method, path, bytes.NewReader(body))
 		for name, value := range r.Headers {
 			req.Header.Set(name, value)
 		}
