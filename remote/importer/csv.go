@@ -37,6 +37,9 @@ type csvTable struct {
 	headed   bool  // the first line is behind
 	now      int64 // the time of lines without one
 	maxBytes int
+
+	time  [1]int64
+	value [1]float64
 }
 
 // add takes a line. The first one may be a header, which is passed over: a line
@@ -57,9 +60,9 @@ func (p *csvTable) add(in *ingester, line []byte) (refused string, err error) {
 	if size := p.line.repeatedBytes(p.extra); size > p.maxBytes {
 		return fmt.Sprintf("its labels, once for each of %d metrics, have %d bytes (limit: %d bytes)", len(p.line.samples), size, p.maxBytes), nil
 	}
-	times, values := [1]int64{p.line.time}, [1]float64{}
-	if times[0] == 0 {
-		times[0] = p.now
+	p.time[0] = p.line.time
+	if p.time[0] == 0 {
+		p.time[0] = p.now
 	}
 	for _, s := range p.line.samples {
 		if s.value != s.value {
@@ -70,8 +73,8 @@ func (p *csvTable) add(in *ingester, line []byte) (refused string, err error) {
 		for _, l := range p.line.labels {
 			p.set.add(l.Name, l.Value)
 		}
-		values[0] = s.value
-		reason, err := in.add(p.set, p.extra, times[:], values[:])
+		p.value[0] = s.value
+		reason, err := in.add(p.set, p.extra, p.time[:], p.value[:])
 		if err != nil {
 			return "", err
 		}
