@@ -140,13 +140,16 @@ func (r *reader) keepMinis(i, j int) {
 // most of it, it is wanted, and samples take no more than half of what floats do.
 func (r *reader) keepBlock(read int) {
 	c, h := r.g.p.minis, &r.h
-	if _, decimal := r.block.Decimal(); 2*read < h.Count || !decimal || !r.block.Plain(0, h.Count) {
+	if _, decimal := r.block.Decimal(); 2*read < h.Count || !decimal || h.Exceptions > 0 {
+		return
+	}
+	if uint64(h.Max)-uint64(h.Min) > math.MaxUint32 { // known before anything is decoded for nothing
 		return
 	}
 	if !c.wants(miniKey{r.g, r.page.begin, r.row, wholeBlock}) {
 		return
 	}
-	if m := r.mini(0, h.Count); m != nil && m.values.width <= 4 {
+	if m := r.mini(0, h.Count); m != nil {
 		m.findZones()
 		c.keep(r.page, m)
 	}
