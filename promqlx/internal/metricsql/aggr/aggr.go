@@ -19,6 +19,7 @@ type Call struct {
 	// and may deny it with an error, which Eval returns. Without it there is room for
 	// any number.
 	Hold func(series int) error
+	Pace *series.Pace // asked whether to go on; nil goes on
 }
 
 // hold asks for room.
@@ -29,13 +30,21 @@ func (c *Call) hold(n int) error {
 	return c.Hold(n)
 }
 
+// over takes note that so many series were looked at at one step, and tells whether
+// to stop.
+func (c *Call) over(series int) bool { return c.Pace.Over(series * sortWork) }
+
+// sortWork is about how many values could be looked at while one finds its place among
+// others.
+const sortWork = 16
+
 // function is an aggregate.
 type function func(c *Call) ([]*series.Series, error)
 
 // named returns the aggregate of a name in lower case, nil if there is none.
 func named(name string) function {
 	if k := kernels[name]; k != nil {
-		return perGroup(k.apply)
+		return perGroup(func(_ *Call, group []*series.Series) []*series.Series { return k.apply(group) })
 	}
 	switch name {
 	case "any":
@@ -67,9 +76,12 @@ func named(name string) function {
 	return namedTopK(name)
 }
 
+// groupFunc makes series of a group, most often in place of its first ones.
+type groupFunc func(c *Call, group []*series.Series) []*series.Series
+
 // columns are the aggregates that make one series (or the buckets of one) out of
 // each group, and cannot be folded.
-var columns = map[string]func(group []*series.Series) []*series.Series{
+var columns = map[string]groupFunc{
 	"distinct":  distinct,
 	"histogram": histogram,
 	"mad":       mad,
@@ -98,7 +110,7 @@ func Eval(c *Call) ([]*series.Series, error) {
 
 // perGroup is an aggregate of all its arguments that makes new series out of the
 // old ones of a group.
-func perGroup(f func(group []*series.Series) []*series.Series) function {
+func perGroup(f groupFunc) function {
 	return func(c *Call) ([]*series.Series, error) {
 		all, err := c.all()
 		if err != nil {
@@ -110,7 +122,7 @@ func perGroup(f func(group []*series.Series) []*series.Series) function {
 
 // perSeries is an aggregate of all its arguments that keeps the series and changes
 // their values.
-func perSeries(f func(group []*series.Series) []*series.Series) function {
+func perSeries(f groupFunc) function {
 	return func(c *Call) ([]*series.Series, error) {
 		all, err := c.all()
 		if err != nil {
@@ -122,12 +134,17 @@ func perSeries(f func(group []*series.Series) []*series.Series) function {
 
 // each returns what f makes out of each group. Room is asked for once f has made
 // more series than there were in a group.
-func (c *Call) each(f func(group []*series.Series) []*series.Series, arg []*series.Series, limit int, keep bool) ([]*series.Series, error) {
+func (c *Call) each(f groupFunc, arg []*series.Series, limit int, keep bool) ([]*series.Series, error) {
 	groups := c.groups(arg, limit, keep)
 	out := make([]*series.Series, 0, len(groups))
 	for _, group := range groups {
 		before := len(group)
-		made := f(group)
+		values := before * len(group[0].Values)
+		made := f(c, group)
+		c.Pace.Over(values)
+		if err := c.Pace.Err(); err != nil {
+			return nil, err
+		}
 		if err := c.hold(len(made) - before); err != nil {
 			return nil, err
 		}
@@ -143,6 +160,6 @@ func evalAny(c *Call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := func(group []*series.Series) []*series.Series { return group[:1] }
+	first := func(_ *Call, group []*series.Series) []*series.Series { return group[:1] }
 	return c.each(first, all, min(c.Expr.Limit, 1), true)
 }

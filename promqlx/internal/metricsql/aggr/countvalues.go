@@ -52,6 +52,9 @@ func (c *Call) countGroup(group []*series.Series, label string) (out []*series.S
 	index := map[float64]*series.Series{}
 	n := len(group[0].Values)
 	for _, s := range group {
+		if c.over(n) {
+			return nil, c.Pace.Err()
+		}
 		for i, v := range s.Values {
 			if math.IsNaN(v) {
 				continue

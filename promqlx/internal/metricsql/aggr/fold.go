@@ -87,6 +87,9 @@ func (f *Fold) more() int {
 	return f.steps * max(1, min(len(f.names), roomLen/max(f.steps, 1)))
 }
 
+// Len returns how many groups there are so far.
+func (f *Fold) Len() int { return len(f.names) }
+
 // AddTo takes the values of a series, one for each step, of a group that Group has
 // returned; of group -1 it drops them. The values stay the caller's. There is no
 // allocation.

@@ -55,7 +55,7 @@ func bounds() [histogramLen + 2]string {
 // histogram makes a group the buckets of a histogram with labels le: those that hold
 // something, and what is needed to tell where they begin and end. What is in smaller
 // buckets is counted in all greater ones.
-func histogram(group []*series.Series) []*series.Series {
+func histogram(_ *Call, group []*series.Series) []*series.Series {
 	n := len(group[0].Values)
 	var counts [histogramLen + 2][]float64
 	for _, s := range group {

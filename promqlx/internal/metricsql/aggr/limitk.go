@@ -24,7 +24,7 @@ func limitK(c *Call) ([]*series.Series, error) {
 		hash uint64
 	}
 	var all []hashed
-	f := func(group []*series.Series) []*series.Series {
+	f := func(_ *Call, group []*series.Series) []*series.Series {
 		all = all[:0]
 		for _, s := range group {
 			all = append(all, hashed{s, hashOf(&s.Name)})

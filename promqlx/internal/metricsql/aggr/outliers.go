@@ -9,12 +9,15 @@ import (
 
 // deviation returns of each step of a group the median, and the median of the
 // distances from it.
-func deviation(group []*series.Series) (medians, mads []float64) {
+func deviation(c *Call, group []*series.Series) (medians, mads []float64) {
 	n := len(group[0].Values)
 	room := make([]float64, 2*n)
 	medians, mads = room[:n:n], room[n:]
 	var values []float64
 	for i := range medians {
+		if c.over(2 * len(group)) {
+			break
+		}
 		values = sortedColumn(values[:0], group, i)
 		medians[i] = quantileOf(0.5, values)
 		for k, v := range values {
@@ -28,8 +31,8 @@ func deviation(group []*series.Series) (medians, mads []float64) {
 	return medians, mads
 }
 
-func mad(group []*series.Series) []*series.Series {
-	_, group[0].Values = deviation(group)
+func mad(c *Call, group []*series.Series) []*series.Series {
+	_, group[0].Values = deviation(c, group)
 	return group[:1]
 }
 
@@ -43,8 +46,8 @@ func outliersMAD(c *Call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := func(group []*series.Series) []*series.Series {
-		medians, mads := deviation(group)
+	f := func(_ *Call, group []*series.Series) []*series.Series {
+		medians, mads := deviation(c, group)
 		for i := range mads {
 			mads[i] *= tolerances[i]
 		}
@@ -60,10 +63,13 @@ func outliersIQR(c *Call) ([]*series.Series, error) {
 		return nil, err
 	}
 	var sorted []float64
-	f := func(group []*series.Series) []*series.Series {
+	f := func(_ *Call, group []*series.Series) []*series.Series {
 		n := len(group[0].Values)
 		lower, upper := make([]float64, n), make([]float64, n)
 		for i := range n {
+			if c.over(len(group)) {
+				break
+			}
 			sorted = sortedColumn(sorted[:0], group, i)
 			q1, q3 := quantileOf(0.25, sorted), quantileOf(0.75, sorted)
 			width := 1.5 * (q3 - q1)
@@ -95,8 +101,8 @@ func outliersK(c *Call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := func(group []*series.Series) []*series.Series {
-		medians, _ := deviation(group)
+	f := func(_ *Call, group []*series.Series) []*series.Series {
+		medians, _ := deviation(c, group)
 		distance := func(values []float64) float64 {
 			sum := 0.0
 			for i, v := range values {

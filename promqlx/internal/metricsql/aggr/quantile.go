@@ -64,11 +64,14 @@ func quantile(c *Call) ([]*series.Series, error) {
 }
 
 // quantileAt returns what makes a group the quantile that is asked for at each step.
-func quantileAt(phis []float64) func(group []*series.Series) []*series.Series {
+func quantileAt(phis []float64) groupFunc {
 	var sorted []float64
-	return func(group []*series.Series) []*series.Series {
+	return func(c *Call, group []*series.Series) []*series.Series {
 		dst := group[0].Values
 		for i := range dst {
+			if c.over(len(group)) {
+				break
+			}
 			sorted = sortedColumn(sorted[:0], group, i)
 			dst[i] = quantileOf(phis[i], sorted)
 		}
@@ -95,7 +98,7 @@ func quantiles(c *Call) ([]*series.Series, error) {
 		phis[i] = v[0]
 	}
 	var sorted []float64
-	f := func(group []*series.Series) []*series.Series {
+	f := func(_ *Call, group []*series.Series) []*series.Series {
 		out := make([]*series.Series, len(phis))
 		for k, phi := range phis {
 			out[k] = group[0].Clone()
@@ -103,6 +106,9 @@ func quantiles(c *Call) ([]*series.Series, error) {
 			out[k].Name.Add(label, fmt.Sprintf("%g", phi))
 		}
 		for i := range group[0].Values {
+			if c.over(len(group)) {
+				break
+			}
 			sorted = sortedColumn(sorted[:0], group, i)
 			for k, phi := range phis {
 				out[k].Values[i] = quantileOf(phi, sorted)
@@ -114,10 +120,13 @@ func quantiles(c *Call) ([]*series.Series, error) {
 }
 
 // mode makes a group the value that most series have, the least of several.
-func mode(group []*series.Series) []*series.Series {
+func mode(c *Call, group []*series.Series) []*series.Series {
 	dst := group[0].Values
 	var values []float64
 	for i := range dst {
+		if c.over(len(group)) {
+			break
+		}
 		values = column(values[:0], group, i)
 		dst[i] = modeOf(values)
 	}
@@ -146,10 +155,13 @@ func modeOf(values []float64) float64 {
 }
 
 // distinct counts the different values.
-func distinct(group []*series.Series) []*series.Series {
+func distinct(c *Call, group []*series.Series) []*series.Series {
 	dst := group[0].Values
 	var values []float64
 	for i := range dst {
+		if c.over(len(group)) {
+			break
+		}
 		values = sortedColumn(values[:0], group, i)
 		values = slices.Compact(values)
 		dst[i] = math.NaN()

@@ -81,8 +81,11 @@ func topK(compare func(a, b float64) int) function {
 		if err != nil {
 			return nil, err
 		}
-		f := func(group []*series.Series) []*series.Series {
+		f := func(_ *Call, group []*series.Series) []*series.Series {
 			for i := range group[0].Values {
+				if c.over(len(group)) {
+					break
+				}
 				slices.SortFunc(group, func(a, b *series.Series) int { return compare(a.Values[i], b.Values[i]) })
 				for _, s := range group[:len(group)-countOf(ks[i], len(group))] {
 					s.Values[i] = math.NaN()
@@ -120,7 +123,7 @@ func seriesTopK(by func(values []float64) float64, compare func(a, b float64) in
 			}
 		}
 		g := newGrouper(&c.Expr.Modifier, 0)
-		f := func(group []*series.Series) []*series.Series {
+		f := func(_ *Call, group []*series.Series) []*series.Series {
 			rank(group, by, compare)
 			if rest == "" {
 				return best(group, ks)

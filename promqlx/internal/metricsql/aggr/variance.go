@@ -27,7 +27,7 @@ func variance(group []*series.Series) (count, mean, q []float64) {
 	return count, mean, q
 }
 
-func stdvar(group []*series.Series) []*series.Series {
+func stdvar(_ *Call, group []*series.Series) []*series.Series {
 	if len(group) == 1 {
 		return zeroed(group)
 	}
@@ -43,11 +43,11 @@ func stdvar(group []*series.Series) []*series.Series {
 	return group[:1]
 }
 
-func stddev(group []*series.Series) []*series.Series {
+func stddev(c *Call, group []*series.Series) []*series.Series {
 	if len(group) == 1 {
 		return zeroed(group)
 	}
-	group = stdvar(group)
+	group = stdvar(c, group)
 	for i, v := range group[0].Values {
 		group[0].Values[i] = math.Sqrt(v)
 	}
@@ -67,7 +67,7 @@ func zeroed(group []*series.Series) []*series.Series {
 }
 
 // zscore makes values their distance from the mean, in standard deviations.
-func zscore(group []*series.Series) []*series.Series {
+func zscore(_ *Call, group []*series.Series) []*series.Series {
 	count, mean, q := variance(group)
 	for i := range q {
 		q[i] = math.Sqrt(q[i] / count[i])
@@ -83,7 +83,7 @@ func zscore(group []*series.Series) []*series.Series {
 }
 
 // share makes values their part of the sum of all; negative ones go.
-func share(group []*series.Series) []*series.Series {
+func share(_ *Call, group []*series.Series) []*series.Series {
 	sum := make([]float64, len(group[0].Values))
 	for _, s := range group {
 		for i, v := range s.Values {

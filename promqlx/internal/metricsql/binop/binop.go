@@ -20,6 +20,7 @@ type Call struct {
 	// may deny it with an error, which Eval returns. Without it there is room for any
 	// number.
 	Hold func(series int) error
+	Pace *series.Pace // asked whether to go on; nil goes on. If it ends, so does Eval with its error
 }
 
 // operator is a binary operator.
@@ -67,5 +68,9 @@ func Eval(c *Call) ([]*series.Series, error) {
 	if f == nil {
 		return nil, fmt.Errorf("unknown binary op %q", c.Expr.Op)
 	}
-	return f(c)
+	all, err := f(c)
+	if ended := c.Pace.Err(); ended != nil {
+		return nil, ended
+	}
+	return all, err
 }

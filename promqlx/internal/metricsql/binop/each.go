@@ -43,6 +43,9 @@ func each(c *Call) ([]*series.Series, error) {
 	for i, p := range pairs {
 		k(p.dst.Values, p.left.Values, p.right.Values)
 		out[i] = p.dst
+		if c.Pace.Over(len(p.dst.Values)) {
+			break
+		}
 	}
 	return out, nil
 }
@@ -63,6 +66,9 @@ func equality(c *Call) ([]*series.Series, error) {
 	}
 	for _, s := range values {
 		for i, v := range s.Values {
+			if c.Pace.Over(len(list)) {
+				return nil, nil // Eval tells why
+			}
 			if hasAt(list, v, i) != want {
 				s.Values[i] = math.NaN()
 			}

@@ -74,12 +74,13 @@ type joiner struct {
 	be      *mql.BinaryOpExpr
 	matcher *matcher
 	hold    func(series int) error // nil: no bound
+	pace    *series.Pace
 	out     []pair
 	key     []byte
 }
 
 func newJoiner(c *Call) *joiner {
-	return &joiner{be: c.Expr, matcher: newMatcher(c.Expr), hold: c.Hold}
+	return &joiner{be: c.Expr, matcher: newMatcher(c.Expr), hold: c.Hold, pace: c.Pace}
 }
 
 // gap returns a series without values that matches s, for fill to fill.
@@ -136,6 +137,9 @@ func (j *joiner) single(side string, group []*series.Series) error {
 // that give the same labels are put together.
 func (j *joiner) many(oneSide string, many, ones []*series.Series, with func(many, one *series.Series) pair) error {
 	for _, m := range many {
+		if j.pace.Over(len(ones)) {
+			break
+		}
 		unname(j.be, m)
 		if len(ones) == 1 {
 			j.takeLabels(&m.Name, &ones[0].Name)

@@ -100,7 +100,7 @@ func byDefault(c *Call) []*series.Series {
 	for i, key := range left.keys {
 		r := right.ofOrScalar(key)
 		for _, s := range left.all[i] {
-			fillFrom(s.Values, r)
+			c.fillFrom(s.Values, r)
 		}
 		out = append(out, left.all[i]...)
 	}
@@ -108,8 +108,11 @@ func byDefault(c *Call) []*series.Series {
 }
 
 // fillFrom puts the first value that there is where values has none.
-func fillFrom(values []float64, others []*series.Series) {
+func (c *Call) fillFrom(values []float64, others []*series.Series) {
 	for _, s := range others {
+		if c.Pace.Over(len(values)) {
+			return
+		}
 		for i, v := range values {
 			if math.IsNaN(v) {
 				values[i] = s.Values[i]
@@ -132,7 +135,7 @@ func or(c *Call) []*series.Series {
 	for i, key := range right.keys {
 		r := right.all[i]
 		if _, ok := left.index[key]; ok {
-			complete(left.of(key), r)
+			c.complete(left.of(key), r)
 			r = series.DropEmpty(r)
 		}
 		out = append(out, r...)
@@ -145,7 +148,7 @@ func or(c *Call) []*series.Series {
 // left that lacks them, and drops those that have a value beside them: as
 // fillLeftNaNsWithRightValuesOrMerge of VictoriaMetrics' promql/binary_op.go. Labels
 // get sorted, but not where the right is a scalar.
-func complete(left, right []*series.Series) {
+func (c *Call) complete(left, right []*series.Series) {
 	scalar := isScalar(right)
 	var missing []bool
 	var leftKey, rightKey []byte
@@ -158,6 +161,9 @@ func complete(left, right []*series.Series) {
 			leftKey = l.Name.AppendKey(leftKey[:0])
 		}
 		for _, r := range right {
+			if c.Pace.Over(len(r.Values)) {
+				return
+			}
 			var same bool
 			if scalar {
 				same = isScalar(left)

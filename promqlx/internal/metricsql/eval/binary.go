@@ -18,7 +18,7 @@ func (q *query) binary(s Scope, e *mql.BinaryOpExpr) ([]*series.Series, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot execute %q: %w", e.AppendString(nil), err)
 	}
-	all, err := binop.Eval(&binop.Call{Expr: e, Left: left, Right: right, Grid: s.grid(), Hold: q.holding(s)})
+	all, err := binop.Eval(&binop.Call{Expr: e, Left: left, Right: right, Grid: s.grid(), Hold: q.holding(s), Pace: &q.pace})
 	if err != nil {
 		return nil, fmt.Errorf(`cannot evaluate %q: %w`, e.AppendString(nil), err)
 	}

@@ -11,11 +11,21 @@ import (
 	"github.com/varvedb/varve/promqlx/internal/metricsql/transform"
 )
 
-// expr evaluates an expression and traces it.
+// expr evaluates an expression. Its series are counted as held until the expression
+// around it is evaluated.
 func (q *query) expr(s Scope, e mql.Expr) ([]*series.Series, error) {
 	if err := q.pause(); err != nil {
 		return nil, err
 	}
+	since := q.Meter.Used()
+	all, err := q.traced(s, e)
+	if err != nil {
+		return nil, err
+	}
+	return all, q.settle(since, len(all), s.grid())
+}
+
+func (q *query) traced(s Scope, e mql.Expr) ([]*series.Series, error) {
 	if !q.Trace.Enabled() {
 		return q.untraced(s, e)
 	}
@@ -122,7 +132,7 @@ func (q *query) transform(s Scope, e *mql.FuncExpr) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := transform.Eval(&transform.Call{Expr: e, Grid: s.grid(), End: s.End, Args: args, Now: q.Now})
+	all, err := transform.Eval(&transform.Call{Expr: e, Grid: s.grid(), End: s.End, Args: args, Now: q.Now, Pace: &q.pace, Hold: q.holding(s)})
 	if err != nil {
 		return nil, readablef(`cannot evaluate %q: %w`, e.AppendString(nil), err)
 	}
@@ -162,7 +172,7 @@ func (q *query) aggregate(s Scope, e *mql.AggrFuncExpr) ([]*series.Series, error
 	if !aggr.Known(e.Name) {
 		return nil, readablef(`unknown func %q`, e.Name)
 	}
-	all, err := aggr.Eval(&aggr.Call{Expr: e, Grid: s.grid(), Args: args, Hold: q.holding(s)})
+	all, err := aggr.Eval(&aggr.Call{Expr: e, Grid: s.grid(), Args: args, Hold: q.holding(s), Pace: &q.pace})
 	if err != nil {
 		return nil, fmt.Errorf(`cannot evaluate %q: %w`, e.AppendString(nil), err)
 	}

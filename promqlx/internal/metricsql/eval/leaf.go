@@ -39,7 +39,7 @@ func (q *query) read(s Scope, c *call, m *mql.MetricExpr, window int64) ([]*seri
 	defer found.Close()
 	q.fetched += found.Len()
 	l := &leaf{query: q, call: c, roller: roller, found: found, mint: mint, maxt: s.End, grid: s.grid(), keeps: c.keepsNames()}
-	l.op, l.width = narrowOp(c.f.Name()), window
+	l.op, l.width = narrowOp(c.f.Name()), min(window, maxNarrow)
 	if window == 0 {
 		l.width = s.Step
 	}
@@ -50,6 +50,10 @@ func (q *query) read(s Scope, c *call, m *mql.MetricExpr, window int64) ([]*seri
 	return all, err
 }
 
+// maxNarrow is the longest window that times can be moved by without a look; it is
+// longer than all that is stored.
+const maxNarrow = 1 << 52
+
 // leaf is one reading of stored series.
 type leaf struct {
 	*query
@@ -59,6 +63,7 @@ type leaf struct {
 	mint, maxt int64
 	grid       row.Grid
 	keeps      bool // names are kept because the text says so
+	groups     int  // that are counted
 
 	op    narrow.Op // the function, if it needs but the form in which samples are kept
 	width int64     // of windows then
@@ -86,6 +91,7 @@ func narrowOp(name string) narrow.Op {
 }
 
 func (l *leaf) run(s Scope) ([]*series.Series, error) {
+	l.bench.scratch.Pace, l.bench.scratch.Hold = &l.pace, l.holding(s)
 	l.bench.samples.WithStale = l.call.f.KeepsStale()
 	if l.call.aggr == nil {
 		return l.rows(s)
@@ -100,8 +106,14 @@ func (l *leaf) run(s Scope) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := fold.Series()
-	return all, l.hold(len(all), s.grid())
+	return fold.Series(), nil
+}
+
+// opened counts the memory of groups that a series has opened.
+func (l *leaf) opened(fold *aggr.Fold) error {
+	n := int64(fold.Len() - l.groups)
+	l.groups += int(n)
+	return l.Meter.Grow(n * (12*int64(l.grid.N) + seriesBytes)) // a value and a count at each step
 }
 
 // sometimes asks whether the query is to go on.
@@ -157,7 +169,7 @@ func (l *leaf) values(i int, dst []float64) (out []float64, ok bool, err error) 
 	if !ok || err != nil {
 		return dst, false, err
 	}
-	return l.roller.Do(dst, samples.F, samples.T, &l.bench.scratch), true, nil
+	return l.roller.Do(dst, samples.F, samples.T, &l.bench.scratch), true, l.pace.Err()
 }
 
 // rows makes series of all that were found.
@@ -172,9 +184,12 @@ func (l *leaf) rows(s Scope) (out []*series.Series, err error) {
 			continue
 		}
 		name := series.FromLabels(l.found.Labels(i))
-		before := len(out)
+		before, since := len(out), l.Meter.Used()
 		out = l.roller.Append(out, &name, l.keeps, samples.F, samples.T, &l.bench.scratch)
-		if err := l.hold(len(out)-before, g); err != nil {
+		if err := l.pace.Err(); err != nil {
+			return nil, err
+		}
+		if err := l.settle(since, len(out)-before, g); err != nil {
 			return nil, err
 		}
 	}
@@ -193,9 +208,19 @@ func (l *leaf) foldNames(fold *aggr.Fold) error {
 			continue
 		}
 		name := series.FromLabels(l.found.Labels(i))
+		since := l.Meter.Used()
 		rows = l.roller.Append(rows[:0], &name, l.keeps, samples.F, samples.T, &l.bench.scratch)
+		if err := l.pace.Err(); err != nil {
+			return err
+		}
 		for _, r := range rows {
 			fold.Add(&r.Name, r.Values)
+		}
+		if err := l.settle(since, 0, l.grid); err != nil {
+			return err
+		}
+		if err := l.opened(fold); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -251,6 +276,9 @@ func (l *leaf) foldGroups(fold *aggr.Fold, by []string) error {
 			}
 			group = fold.Group(&name)
 			groups[string(key)] = group
+			if err := l.opened(fold); err != nil {
+				return err
+			}
 		}
 		fold.AddTo(group, l.bench.values)
 	}

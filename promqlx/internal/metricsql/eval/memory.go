@@ -32,10 +32,11 @@ func (m *Memory) get() *bench {
 }
 
 func (m *Memory) put(b *bench) {
-	if cap(b.samples.T) > maxBench {
+	if max(cap(b.samples.T), cap(b.values), b.scratch.Cap()) > maxBench {
 		return
 	}
 	b.samples.Reset()
+	b.scratch.Pace, b.scratch.Hold = nil, nil
 	clear(b.pieces[:cap(b.pieces)]) // they refer to what the store keeps
 	m.benches.Put(b)
 }

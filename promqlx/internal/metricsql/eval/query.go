@@ -45,6 +45,7 @@ type Answer struct {
 // Readable says.
 func Run(ctx context.Context, e *Prepared, p Params) (*Answer, error) {
 	q := &query{Params: p, ctx: ctx, prepared: e, bench: p.Memory.get(), pass: p.Gate.Pass(), store: p.DB}
+	q.pace.Ended = q.pause
 	defer p.Memory.put(q.bench)
 	if err := q.pass.Take(ctx); err != nil {
 		return nil, err
@@ -60,11 +61,15 @@ func Run(ctx context.Context, e *Prepared, p Params) (*Answer, error) {
 	}
 	s := p.Scope
 	s.maxPoints = MaxPoints
+	since := p.Meter.Used()
 	all, err := q.expr(s, e.Expr)
 	if err != nil {
 		return nil, err
 	}
 	all = series.DropEmpty(all)
+	if err := q.settle(since, len(all), s.grid()); err != nil {
+		return nil, err
+	}
 	if sorts(e.Expr) {
 		series.Sort(all)
 	}
@@ -88,6 +93,7 @@ type query struct {
 	samples  int64 // that were read
 	bench    *bench
 	pass     budget.Pass
+	pace     series.Pace // of kernels
 	store    store
 }
 
@@ -159,13 +165,27 @@ func (q *query) pause() error {
 
 // hold counts the memory of so many series on a grid.
 func (q *query) hold(n int, g row.Grid) error {
-	return q.Meter.Grow(int64(n) * (8*int64(g.N) + seriesBytes))
+	return q.Meter.Grow(seriesSize(n, g))
+}
+
+// settle makes what is counted, since so much was, the series of one expression: what
+// they were made of is garbage.
+func (q *query) settle(since int64, n int, g row.Grid) error {
+	more := since + seriesSize(n, g) - q.Meter.Used()
+	if more < 0 {
+		q.Meter.Shrink(-more)
+		return nil
+	}
+	return q.Meter.Grow(more)
 }
 
 // holding is hold for kernels that make series.
 func (q *query) holding(s Scope) func(series int) error {
 	return func(series int) error { return q.hold(series, s.grid()) }
 }
+
+// seriesSize is about what so many series on a grid take.
+func seriesSize(n int, g row.Grid) int64 { return int64(n) * (8*int64(g.N) + seriesBytes) }
 
 // seriesBytes is about what a series takes beside its values.
 const seriesBytes = 300

@@ -131,13 +131,10 @@ func (q *query) rollupSubquery(s Scope, c *call) ([]*series.Series, error) {
 	}
 	g, from := s.grid(), inner.grid()
 	var out []*series.Series
-	var scratch rollup.Scratch
+	scratch := rollup.Scratch{Pace: &q.pace, Hold: q.holding(s)}
 	var values []float64
 	var times []int64
 	for i, one := range sub {
-		if err := q.hold(1, g); err != nil {
-			return nil, err
-		}
 		if i&15 == 0 {
 			if err := q.pause(); err != nil {
 				return nil, err
@@ -149,7 +146,14 @@ func (q *query) rollupSubquery(s Scope, c *call) ([]*series.Series, error) {
 				values, times = append(values, v), append(times, from.T(k))
 			}
 		}
+		before, since := len(out), q.Meter.Used()
 		out = roller.Append(out, &one.Name, c.keepsNames(), values, times, &scratch)
+		if err := q.pace.Err(); err != nil {
+			return nil, err
+		}
+		if err := q.settle(since, len(out)-before, g); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

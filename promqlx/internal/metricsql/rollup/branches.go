@@ -16,6 +16,9 @@ type branches struct {
 	steps  int
 	all    []*series.Series
 	by     map[string]*series.Series // by value of the label
+
+	scratch *Scratch
+	spill   *series.Series // where values go once there is no room for more series
 }
 
 // at returns the branch whose label has that value; a new one is empty.
@@ -35,6 +38,9 @@ func (b *branches) atBytes(label string, value []byte) *series.Series {
 }
 
 func (b *branches) grow(label, value string) *series.Series {
+	if !b.room() {
+		return b.spill
+	}
 	s := &series.Series{Name: b.origin.Clone(), Values: make([]float64, b.steps)}
 	for i := range s.Values {
 		s.Values[i] = nan
@@ -47,6 +53,21 @@ func (b *branches) grow(label, value string) *series.Series {
 	b.by[value] = s
 	b.all = append(b.all, s)
 	return s
+}
+
+// room tells whether there is room for one more series. If there is none, the work is
+// to end.
+func (b *branches) room() bool {
+	s := b.scratch
+	if b.spill != nil || s.Hold == nil {
+		return b.spill == nil
+	}
+	err := s.Hold(1)
+	if err != nil {
+		s.Pace.Stop(err)
+		b.spill = &series.Series{Values: make([]float64, b.steps)}
+	}
+	return err == nil
 }
 
 func labelledSpecs() map[string]*spec {

@@ -62,6 +62,8 @@ func directSum(dst []float64, r *Roller, values []float64, timestamps []int64, s
 		case b.i == b.j:
 		case sliding:
 			v = sums[b.j] - sums[b.i]
+		case s.Pace.Over(b.j - b.i):
+			return dst
 		default:
 			v = add(values[b.i:b.j])
 		}
@@ -84,6 +86,8 @@ func directAvg(dst []float64, r *Roller, values []float64, timestamps []int64, s
 		case b.i == b.j:
 		case sliding:
 			v = (sums[b.j] - sums[b.i]) / float64(b.j-b.i)
+		case s.Pace.Over(b.j - b.i):
+			return dst
 		default:
 			v = add(values[b.i:b.j]) / float64(b.j-b.i)
 		}
@@ -101,6 +105,9 @@ func directMin(dst []float64, r *Roller, values []float64, timestamps []int64, s
 		b.seek(t)
 		v := nan
 		if b.i < b.j {
+			if s.Pace.Over(b.j - b.i) {
+				return dst
+			}
 			v = least(values[b.i:b.j])
 		}
 		dst = append(dst, v)
@@ -117,6 +124,9 @@ func directMax(dst []float64, r *Roller, values []float64, timestamps []int64, s
 		b.seek(t)
 		v := nan
 		if b.i < b.j {
+			if s.Pace.Over(b.j - b.i) {
+				return dst
+			}
 			v = greatest(values[b.i:b.j])
 		}
 		dst = append(dst, v)

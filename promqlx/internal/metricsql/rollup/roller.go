@@ -73,7 +73,7 @@ func (r *Roller) Append(dst []*series.Series, name *series.Name, keepNames bool,
 	values, timestamps = r.prepare(values, timestamps)
 	keepNames = keepNames || r.f.has(keeps)
 	if r.f.has(labelled) {
-		out := &branches{origin: r.name(name, keepNames, ""), steps: r.w.Grid.N}
+		out := &branches{origin: r.name(name, keepNames, ""), steps: r.w.Grid.N, scratch: s}
 		s.unused = r.walk(s.unused[:0], r.configs[0].kernel, values, timestamps, out, s)
 		return append(dst, out.all...)
 	}

@@ -1,10 +1,21 @@
 package rollup
 
-import "github.com/VictoriaMetrics/metrics"
+import (
+	"github.com/VictoriaMetrics/metrics"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+)
 
 // Scratch is memory that is used again from series to series, by one goroutine at
 // a time. The zero value is ready.
 type Scratch struct {
+	// Pace is asked whether to go on. Whoever calls a Roller asks it for an error before
+	// using what came out; nil goes on.
+	Pace *series.Pace
+	// Hold is asked for room for one more series by functions that make several of one,
+	// and ends the Pace if it denies it; nil has room for any number.
+	Hold func(series int) error
+
 	floats    []float64
 	sorted    []float64
 	unused    []float64 // values of labelled functions, which are all NaN
@@ -12,4 +23,9 @@ type Scratch struct {
 	text      []byte
 	window    window
 	histogram *metrics.Histogram
+}
+
+// Cap returns how many values there is room for at the most in one piece.
+func (s *Scratch) Cap() int {
+	return max(cap(s.floats), cap(s.sorted), cap(s.unused), cap(s.ring))
 }

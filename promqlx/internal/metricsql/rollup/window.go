@@ -167,6 +167,9 @@ func (r *Roller) walk(dst []float64, k kernel, values []float64, timestamps []in
 			w.realNext = values[j]
 		}
 		dst = append(dst, k(w))
+		if s.Pace.Over(1 + len(w.values)) {
+			break
+		}
 	}
 	*w = window{}
 	return dst

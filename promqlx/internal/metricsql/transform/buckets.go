@@ -261,14 +261,14 @@ func bucketsLimit(c *call) ([]*series.Series, error) {
 	}
 	answer := all[:0]
 	for _, buckets := range h.all {
-		for _, b := range limitBuckets(buckets, limit) {
+		for _, b := range c.limitBuckets(buckets, limit) {
 			answer = append(answer, b.s)
 		}
 	}
 	return answer, nil
 }
 
-func limitBuckets(all []bucket, limit int) []bucket {
+func (c *call) limitBuckets(all []bucket, limit int) []bucket {
 	if len(all) <= limit {
 		return all
 	}
@@ -282,7 +282,7 @@ func limitBuckets(all []bucket, limit int) []bucket {
 			prev = v
 		}
 	}
-	for len(all) > limit {
+	for len(all) > limit && !c.Pace.Over(len(all)) {
 		least := 1 // merged with the one above it
 		for k := 2; k < len(all)-2; k++ {
 			if hits[k]+hits[k+1] < hits[least]+hits[least+1] {

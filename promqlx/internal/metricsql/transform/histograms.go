@@ -28,7 +28,7 @@ func exactly(v float64) estimate { return estimate{v, v, v} }
 
 // estimates answers for all histograms and steps. With a label for bounds every series
 // is followed by its lower and its upper bounds.
-func estimates(all [][]bucket, bounds string, at func(h []bucket, i int) estimate) []*series.Series {
+func (c *call) estimates(all [][]bucket, bounds string, at func(h []bucket, i int) estimate) []*series.Series {
 	answer := make([]*series.Series, 0, len(all))
 	for _, h := range all {
 		h = mergeSame(h)
@@ -40,6 +40,9 @@ func estimates(all [][]bucket, bounds string, at func(h []bucket, i int) estimat
 			answer = append(answer, lower, upper)
 		}
 		for i := range s.Values {
+			if c.Pace.Over(len(h)) {
+				return nil
+			}
 			e := at(h, i)
 			s.Values[i] = e.v
 			if bounds != "" {
@@ -69,11 +72,11 @@ func histogramQuantile(c *call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	return quantiles(phis, c.Args[1], bounds), nil
+	return c.quantiles(phis, c.Args[1], bounds), nil
 }
 
-func quantiles(phis []float64, all []*series.Series, bounds string) []*series.Series {
-	return estimates(histograms(all), bounds, func(h []bucket, i int) estimate {
+func (c *call) quantiles(phis []float64, all []*series.Series, bounds string) []*series.Series {
+	return c.estimates(histograms(all), bounds, func(h []bucket, i int) estimate {
 		return bucketQuantile(phis[i], h, i)
 	})
 }
@@ -95,12 +98,15 @@ func histogramQuantiles(c *call) ([]*series.Series, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot parse phi: %w", err)
 		}
+		if err := c.hold(len(c.Args[n-1])); err != nil {
+			return nil, err
+		}
 		buckets := make([]*series.Series, len(c.Args[n-1]))
 		for k, s := range c.Args[n-1] {
 			buckets[k] = s.Clone()
 		}
 		text := strconv.FormatFloat(phis[0], 'g', -1, 64)
-		for _, s := range quantiles(phis, buckets, "") {
+		for _, s := range c.quantiles(phis, buckets, "") {
 			answer = append(answer, labelled(s, label, text))
 		}
 	}
@@ -168,7 +174,7 @@ func histogramShare(c *call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	return estimates(histograms(c.Args[1]), bounds, func(h []bucket, i int) estimate {
+	return c.estimates(histograms(c.Args[1]), bounds, func(h []bucket, i int) estimate {
 		return bucketShare(les[i], h, i)
 	}), nil
 }
@@ -190,7 +196,7 @@ func histogramFraction(c *call) ([]*series.Series, error) {
 	if lower[0] >= upper[0] {
 		return nil, fmt.Errorf("lower le cannot be greater than upper le; got lower le: %f, upper le: %f", lower[0], upper[0])
 	}
-	return estimates(histograms(c.Args[2]), "", func(h []bucket, i int) estimate {
+	return c.estimates(histograms(c.Args[2]), "", func(h []bucket, i int) estimate {
 		return exactly(bucketShare(upper[i], h, i).v - bucketShare(lower[i], h, i).v)
 	}), nil
 }
@@ -238,6 +244,9 @@ func histogramMoment(f func(h []bucket, i int) float64) function {
 		for _, h := range all {
 			s := h[0].s
 			for i := range s.Values {
+				if c.Pace.Over(len(h)) {
+					return nil, nil // Eval tells why
+				}
 				s.Values[i] = f(h, i)
 			}
 			answer = append(answer, s)

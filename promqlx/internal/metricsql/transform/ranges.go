@@ -20,6 +20,9 @@ func eachSeriesBy(change func(by float64, values []float64)) function {
 		}
 		for _, s := range c.Args[1] {
 			change(by, s.Values)
+			if c.Pace.Over(sortWork * len(s.Values)) {
+				break
+			}
 		}
 		return c.Args[1], nil
 	}

@@ -15,6 +15,9 @@ func eachSeries(change func(values []float64)) function {
 		}
 		for _, s := range c.Args[0] {
 			change(s.Values)
+			if c.Pace.Over(sortWork * len(s.Values)) {
+				break
+			}
 		}
 		return c.Args[0], nil
 	}
@@ -31,6 +34,9 @@ func running(add func(sofar, v float64, i int) float64) function {
 		for _, s := range c.Args[0] {
 			s.Name.Group = ""
 			run(s.Values, add)
+			if c.Pace.Over(len(s.Values)) {
+				break
+			}
 		}
 		return c.Args[0], nil
 	}

@@ -24,6 +24,12 @@ type Call struct {
 	Args [][]*series.Series
 	// Now is the clock of now() and of rand() without a seed; nil is time.Now.
 	Now func() time.Time
+	// Pace is asked whether to go on; nil goes on. If it ends, so does Eval with its
+	// error.
+	Pace *series.Pace
+	// Hold is asked for room before so many series more than there were are made; nil
+	// has room for any number.
+	Hold func(series int) error
 }
 
 // call is a Call under way.
@@ -47,7 +53,11 @@ func Eval(c *Call) ([]*series.Series, error) {
 	if f == nil {
 		return nil, fmt.Errorf("unknown func %q", c.Expr.Name)
 	}
-	return f(&call{Call: c, keepNames: c.Expr.KeepMetricNames || keepsName(name)})
+	all, err := f(&call{Call: c, keepNames: c.Expr.KeepMetricNames || keepsName(name)})
+	if ended := c.Pace.Err(); ended != nil {
+		return nil, ended
+	}
+	return all, err
 }
 
 // keepsName tells of functions of one value after another whether their answer means
@@ -70,8 +80,26 @@ func (c *call) apply(all []*series.Series, change func(values []float64)) []*ser
 			s.Name.Group = ""
 		}
 		change(s.Values)
+		if c.Pace.Over(mathWork * len(s.Values)) {
+			break
+		}
 	}
 	return all
+}
+
+// How many values could be looked at while a function of mathematics is computed, or
+// one finds its place among others.
+const (
+	mathWork = 4
+	sortWork = 16
+)
+
+// hold asks for room for so many more series.
+func (c *call) hold(n int) error {
+	if c.Hold == nil {
+		return nil
+	}
+	return c.Hold(n)
 }
 
 // constant is one series without labels.
