@@ -16,14 +16,19 @@ func (q *query) binary(s Scope, e *mql.BinaryOpExpr) ([]*series.Series, error) {
 	}
 	left, right, err := q.sides(s, e)
 	if err != nil {
-		return nil, fmt.Errorf("cannot execute %q: %w", e.AppendString(nil), err)
+		return nil, &about{"cannot execute", e, err}
 	}
 	all, err := binop.Eval(&binop.Call{Expr: e, Left: left, Right: right, Grid: s.grid(), Hold: q.holding(s), Pace: &q.pace})
 	if err != nil {
-		return nil, fmt.Errorf(`cannot evaluate %q: %w`, e.AppendString(nil), err)
+		return nil, &about{"cannot evaluate", e, err}
 	}
 	return all, nil
 }
+
+// maxPushed is the longest text of an expression that filters are put into. That parses
+// it anew, at each operator within an operator: thousands of them would take minutes to
+// read a little less.
+const maxPushed = 8 << 10
 
 // sides evaluates both sides of an operator, the second of them only as far as labels
 // that all series of the first have in common let it matter.
@@ -42,7 +47,9 @@ func (q *query) sides(s Scope, e *mql.BinaryOpExpr) (left, right []*series.Serie
 			return nil, nil, nil // and so is the answer
 		}
 		filters := mql.TrimFiltersByGroupModifier(binop.CommonFilters(a), e)
-		second = mql.PushdownBinaryOpFilters(second, filters)
+		if len(filters) > 0 && len(second.AppendString(nil)) <= maxPushed {
+			second = mql.PushdownBinaryOpFilters(second, filters)
+		}
 	}
 	b, err := q.expr(s, second)
 	if err != nil {

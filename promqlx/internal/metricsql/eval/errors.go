@@ -3,7 +3,53 @@ package eval
 import (
 	"errors"
 	"fmt"
+	"strconv"
+
+	mql "github.com/VictoriaMetrics/metricsql"
 )
+
+// about says at which expression a deed failed. Its text is made when somebody asks: at
+// each of ten thousand nested expressions it would be one of all those within.
+type about struct {
+	deed string
+	expr mql.Expr // nil if the deed says it
+	err  error
+}
+
+func (a *about) Unwrap() error { return a.err }
+
+// maxErrorText is how long a text gets before expressions are left out of it.
+const maxErrorText = 64 << 10
+
+// Error says the deeds from the outermost one inwards, and the cause.
+func (a *about) Error() string {
+	var b []byte
+	left := false
+	for err := error(a); ; {
+		switch e := err.(type) {
+		case *about:
+			if left = left || len(b) > maxErrorText; !left {
+				b = e.append(b)
+			}
+			err = e.err
+		case readable:
+			err = e.error
+		default:
+			if left {
+				b = append(b, "...: "...)
+			}
+			return string(append(b, err.Error()...))
+		}
+	}
+}
+
+func (a *about) append(b []byte) []byte {
+	b = append(b, a.deed...)
+	if a.expr != nil {
+		b = strconv.AppendQuote(append(b, ' '), string(a.expr.AppendString(nil)))
+	}
+	return append(b, ": "...)
+}
 
 // readable marks an error that is told to who asked without what is around it.
 type readable struct{ error }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -230,4 +231,25 @@ func TestKeptSamples(t *testing.T) {
 	kept, ok := v.AppendNarrow(0, scope.Start, scope.End, nil)
 	require.True(t, ok)
 	require.NotEmpty(t, kept)
+}
+
+// TestDeepErrors: an error within thousands of expressions costs no text for each, and
+// still says what it is.
+func TestDeepErrors(t *testing.T) {
+	db := open(t)
+	f := func(text, starts, ends string) {
+		t.Helper()
+		_, err := run(t, db, text, eval.Params{Scope: at(start)})
+		require.Error(t, err)
+		part, _ := eval.Readable(err)
+		got := part.Error()
+		require.LessOrEqual(t, len(got), 300<<10)
+		require.Equal(t, starts, got[:min(len(starts), len(got))])
+		require.Equal(t, ends, got[max(0, len(got)-len(ends)):])
+	}
+	const bad = "`@` modifier must return a non-NaN value"
+	f(`n+(m @ NaN)`, bad, bad)
+	f(`rate(m[1m], 2)`, `cannot evaluate args for "rate(m[1m], 2)": unexpected number`, `got 2; want 1`)
+	f(strings.Repeat("n+(", 300)+"rate(m[1m],2)"+strings.Repeat(")", 300), `cannot execute "n + (n + (`, `...: unexpected number of args; got 2; want 1`)
+	f("n"+strings.Repeat(" @ (n", 300)+" @ NaN"+strings.Repeat(")", 300), "cannot evaluate `@` modifier: cannot evaluate \"n", bad)
 }

@@ -66,7 +66,7 @@ func (q *query) untraced(s Scope, e mql.Expr) ([]*series.Series, error) {
 func (q *query) selected(s Scope, e mql.Expr, r *mql.RollupExpr) ([]*series.Series, error) {
 	all, err := q.rollup(s, &call{f: rollup.Default(), expr: e, arg: r})
 	if err != nil {
-		return nil, fmt.Errorf(`cannot evaluate %q: %w`, e.AppendString(nil), err)
+		return nil, &about{"cannot evaluate", e, err}
 	}
 	return all, nil
 }
@@ -79,11 +79,11 @@ func (q *query) rollupFunc(s Scope, e *mql.FuncExpr) ([]*series.Series, error) {
 	}
 	f, err := rollup.New(e, args)
 	if err != nil {
-		return nil, fmt.Errorf("cannot evaluate args for %q: %w", e.AppendString(nil), err)
+		return nil, &about{"cannot evaluate args for", e, err}
 	}
 	all, err := q.rollup(s, &call{f: f, expr: e, arg: arg})
 	if err != nil {
-		return nil, fmt.Errorf(`cannot evaluate %q: %w`, e.AppendString(nil), err)
+		return nil, &about{"cannot evaluate", e, err}
 	}
 	return all, nil
 }
@@ -102,7 +102,7 @@ func (q *query) rollupArgs(s Scope, e *mql.FuncExpr) (args [][]*series.Series, a
 			continue
 		}
 		if args[i], err = q.expr(s, a); err != nil {
-			return nil, nil, fmt.Errorf("cannot evaluate arg #%d for %q: %w", i+1, e.AppendString(nil), err)
+			return nil, nil, &about{fmt.Sprintf("cannot evaluate arg #%d for", i+1), e, err}
 		}
 	}
 	return args, arg, nil
@@ -134,7 +134,7 @@ func (q *query) transform(s Scope, e *mql.FuncExpr) ([]*series.Series, error) {
 	}
 	all, err := transform.Eval(&transform.Call{Expr: e, Grid: s.grid(), End: s.End, Args: args, Now: q.Now, Pace: &q.pace, Hold: q.holding(s)})
 	if err != nil {
-		return nil, readablef(`cannot evaluate %q: %w`, e.AppendString(nil), err)
+		return nil, readable{&about{"cannot evaluate", e, err}}
 	}
 	return all, nil
 }
@@ -160,7 +160,7 @@ func (q *query) aggregate(s Scope, e *mql.AggrFuncExpr) ([]*series.Series, error
 			}
 			f, err := rollup.New(inner, args)
 			if err != nil {
-				return nil, fmt.Errorf("cannot evaluate args for aggregate func %q: %w", e.AppendString(nil), err)
+				return nil, &about{"cannot evaluate args for aggregate func", e, err}
 			}
 			return q.rollup(s, &call{f: f, expr: e, arg: arg, aggr: e})
 		}
@@ -174,7 +174,7 @@ func (q *query) aggregate(s Scope, e *mql.AggrFuncExpr) ([]*series.Series, error
 	}
 	all, err := aggr.Eval(&aggr.Call{Expr: e, Grid: s.grid(), Args: args, Hold: q.holding(s), Pace: &q.pace})
 	if err != nil {
-		return nil, fmt.Errorf(`cannot evaluate %q: %w`, e.AppendString(nil), err)
+		return nil, &about{"cannot evaluate", e, err}
 	}
 	return all, nil
 }

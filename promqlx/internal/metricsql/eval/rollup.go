@@ -41,7 +41,7 @@ func (q *query) rollup(s Scope, c *call) ([]*series.Series, error) {
 	}
 	at, err := q.expr(s, c.arg.At)
 	if err != nil {
-		return nil, readablef("cannot evaluate `@` modifier: %w", err)
+		return nil, readable{&about{"cannot evaluate `@` modifier", nil, err}}
 	}
 	if len(at) != 1 {
 		return nil, readablef("`@` modifier must return a single series; it returns %d series instead", len(at))
