@@ -289,8 +289,8 @@ func round(values []float64, digits int) {
 
 // parseMetricsQL parses a query, unless it was asked before.
 func (e *Engine) parseMetricsQL(text string) (*eval.Prepared, error) {
-	if len(text) > e.opts.MaxQueryBytes {
-		return nil, fmt.Errorf("too long query; got %d bytes; mustn't exceed `--query.max-length=%d` bytes", len(text), e.opts.MaxQueryBytes)
+	if err := checkLength(text, e.opts.MaxQueryBytes); err != nil {
+		return nil, err
 	}
 	if x, ok := e.parsedMetricsQL.get(text); ok {
 		return x, nil
@@ -304,9 +304,21 @@ func (e *Engine) parseMetricsQL(text string) (*eval.Prepared, error) {
 	return p, nil
 }
 
+// checkLength bounds a text that is to be parsed, which cannot be broken off.
+func checkLength(text string, most int) error {
+	if len(text) > most {
+		return fmt.Errorf("too long query; got %d bytes; mustn't exceed `--query.max-length=%d` bytes", len(text), most)
+	}
+	return nil
+}
+
 // ParseSelectors parses a selector of MetricsQL, as found in match[] and
-// extra_filters[], to sets of matchers: a series is selected by all of one set.
+// extra_filters[], to sets of matchers: a series is selected by all of one set. It may
+// have DefaultMaxQueryBytes.
 func ParseSelectors(text string) ([][]*labels.Matcher, error) {
+	if err := checkLength(text, DefaultMaxQueryBytes); err != nil {
+		return nil, err
+	}
 	e, err := metricsql.Parse(text)
 	if err != nil {
 		return nil, err
@@ -321,15 +333,23 @@ func ParseSelectors(text string) ([][]*labels.Matcher, error) {
 	return eval.Matchers(m)
 }
 
-// PrettifyMetricsQL lays a query out on several lines.
-func PrettifyMetricsQL(text string) (string, error) { return mql.Prettify(text) }
+// PrettifyMetricsQL lays a query of up to DefaultMaxQueryBytes out on several lines.
+func PrettifyMetricsQL(text string) (string, error) {
+	if err := checkLength(text, DefaultMaxQueryBytes); err != nil {
+		return "", err
+	}
+	return mql.Prettify(text)
+}
 
-// ExpandMetricsQL expands the WITH templates of a query, and puts its filters where
-// they save most.
+// ExpandMetricsQL expands the WITH templates of a query of up to DefaultMaxQueryBytes,
+// and puts its filters where they save most.
 func ExpandMetricsQL(text string) (string, error) {
-	e, err := mql.Parse(text)
+	if err := checkLength(text, DefaultMaxQueryBytes); err != nil {
+		return "", err
+	}
+	e, err := metricsql.Expand(text)
 	if err != nil {
 		return "", err
 	}
-	return string(mql.Optimize(e).AppendString(nil)), nil
+	return string(e.AppendString(nil)), nil
 }
