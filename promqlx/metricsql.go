@@ -84,6 +84,7 @@ var ErrForeignStorage = errors.New("MetricsQL is evaluated over this server's ow
 // MetricsQL evaluates a query when it is its turn. The result is to be closed, if it
 // is an error too.
 func (e *Engine) MetricsQL(ctx context.Context, q Queryable, m MetricsQLQuery) *MetricsQLResult {
+	m.Start, m.End, m.Step, m.Lookback = eval.Near(m.Start), eval.Near(m.End), eval.Near(m.Step), eval.Near(m.Lookback)
 	run := &metricsQL{engine: e, asked: m, storage: q}
 	job := &query{req: Request{Storage: q, Text: m.Text, Start: time.UnixMilli(m.Start), End: time.UnixMilli(m.End)}, run: run}
 	if !m.Instant {
@@ -210,7 +211,8 @@ func (r *metricsQL) windowed(ctx context.Context, t *Trace, w *mql.RollupExpr) e
 	if err != nil {
 		return &toldError{fmt.Errorf("cannot parse lookbehind window in square brackets at %s: %w", m.Text, err)}
 	}
-	end := start - w.Offset.Duration(step)
+	end := eval.Near(start - eval.Near(w.Offset.Duration(step)))
+	window = eval.Near(window)
 	err = r.ranged(ctx, t, eval.Prepare(w.Expr), nil, end-window, end, step)
 	if _, ok := eval.Readable(err); err != nil && !ok {
 		return &toldError{rangeError(string(w.Expr.AppendString(nil)), end-window, end, step, err)}
@@ -225,8 +227,8 @@ func (r *metricsQL) raw(ctx context.Context, w *mql.RollupExpr, selector *mql.Me
 	if err != nil {
 		return &toldError{fmt.Errorf("cannot parse lookbehind window in square brackets at %s: %w", m.Text, err)}
 	}
-	end := m.Start - w.Offset.Duration(m.Step)
-	start := min(end-window+1, end)
+	end := eval.Near(m.Start - eval.Near(w.Offset.Duration(m.Step)))
+	start := min(end-eval.Near(window)+1, end)
 	p, err := r.params(nil, eval.Scope{Start: start, End: end, Step: max(m.Step, 1)})
 	if err != nil {
 		return err
@@ -333,10 +335,14 @@ func ParseSelectors(text string) ([][]*labels.Matcher, error) {
 	return eval.Matchers(m)
 }
 
-// PrettifyMetricsQL lays a query of up to DefaultMaxQueryBytes out on several lines.
+// maxPretty is the longest text that is laid out: a bracket in it moves all that is
+// within, so that the result may have the square of it.
+const maxPretty = 16 << 10
+
+// PrettifyMetricsQL lays a query of up to 16 KiB out on several lines.
 func PrettifyMetricsQL(text string) (string, error) {
-	if err := checkLength(text, DefaultMaxQueryBytes); err != nil {
-		return "", err
+	if len(text) > maxPretty {
+		return "", fmt.Errorf("too long query; got %d bytes; no more than %d are laid out", len(text), maxPretty)
 	}
 	return mql.Prettify(text)
 }

@@ -17,7 +17,7 @@ import (
 const mqlStart = int64(1_700_000_400_000)
 
 // mqlStore has a minute of samples, one each 10 s, of three series.
-func mqlStore(t *testing.T) *tsdb.Storage {
+func mqlStore(t testing.TB) *tsdb.Storage {
 	db, err := tsdb.Open(t.TempDir(), tsdb.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })

@@ -36,9 +36,26 @@ func Expand(text string) (mql.Expr, error) {
 		return nil, err
 	}
 	if optimizes(e) {
-		e = mql.Optimize(e)
+		e = unlessPanics(e, mql.Optimize)
 	}
 	return e, nil
+}
+
+// Push returns a copy of an expression with filters put into it, where they belong.
+func Push(e mql.Expr, filters []mql.LabelFilter) mql.Expr {
+	return unlessPanics(e, func(e mql.Expr) mql.Expr { return mql.PushdownBinaryOpFilters(e, filters) })
+}
+
+// unlessPanics returns what f makes of an expression, or the expression as it is: the
+// library copies expressions by parsing their texts, and panics where it writes one
+// that it does not read, as of m * label_set(m, "", "x").
+func unlessPanics(e mql.Expr, f func(mql.Expr) mql.Expr) (out mql.Expr) {
+	defer func() {
+		if recover() != nil {
+			out = e
+		}
+	}()
+	return f(e)
 }
 
 // maxText is the longest text that is parsed, whatever the flags say: the parser takes

@@ -6,6 +6,7 @@ import (
 
 	mql "github.com/VictoriaMetrics/metricsql"
 
+	"github.com/varvedb/varve/promqlx/internal/metricsql"
 	"github.com/varvedb/varve/promqlx/internal/metricsql/binop"
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
 )
@@ -48,7 +49,7 @@ func (q *query) sides(s Scope, e *mql.BinaryOpExpr) (left, right []*series.Serie
 		}
 		filters := mql.TrimFiltersByGroupModifier(binop.CommonFilters(a), e)
 		if len(filters) > 0 && len(second.AppendString(nil)) <= maxPushed {
-			second = mql.PushdownBinaryOpFilters(second, filters)
+			second = metricsql.Push(second, filters)
 		}
 	}
 	b, err := q.expr(s, second)

@@ -39,7 +39,7 @@ func (q *query) read(s Scope, c *call, m *mql.MetricExpr, window int64) ([]*seri
 	defer found.Close()
 	q.fetched += found.Len()
 	l := &leaf{query: q, call: c, roller: roller, found: found, mint: mint, maxt: s.End, grid: s.grid(), keeps: c.keepsNames()}
-	l.op, l.width = narrowOp(c.f.Name()), min(window, maxNarrow)
+	l.op, l.width = narrowOp(c.f.Name()), window
 	if window == 0 {
 		l.width = s.Step
 	}
@@ -49,10 +49,6 @@ func (q *query) read(s Scope, c *call, m *mql.MetricExpr, window int64) ([]*seri
 	}
 	return all, err
 }
-
-// maxNarrow is the longest window that times can be moved by without a look; it is
-// longer than all that is stored.
-const maxNarrow = 1 << 52
 
 // leaf is one reading of stored series.
 type leaf struct {

@@ -50,7 +50,7 @@ func (q *query) rollup(s Scope, c *call) ([]*series.Series, error) {
 	if i < 0 {
 		return nil, readablef("`@` modifier must return a non-NaN value")
 	}
-	all, err := q.rollupOffset(s.at(int64(at[0].Values[i]*1000)), c)
+	all, err := q.rollupOffset(s.at(Near(int64(at[0].Values[i]*1000))), c)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (q *query) rollup(s Scope, c *call) ([]*series.Series, error) {
 
 func (q *query) rollupOffset(s Scope, c *call) ([]*series.Series, error) {
 	if c.arg.Offset != nil {
-		s = s.shifted(-c.arg.Offset.Duration(s.Step))
+		s = s.shifted(-Near(c.arg.Offset.Duration(s.Step)))
 	}
 	if c.f.Name() == "rollup_candlestick" {
 		s = s.shifted(s.Step) // so that a candle is what follows its time
@@ -113,9 +113,10 @@ func (q *query) rollupSubquery(s Scope, c *call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse lookbehind window in square brackets at %s: %w", c.expr.AppendString(nil), err)
 	}
+	step, window = Near(step), Near(window)
 	inner := s
-	inner.Start -= window + step + silence
-	inner.End += step
+	inner.Start = Near(s.Start - window - step - silence)
+	inner.End = Near(s.End + step)
 	inner.Step, inner.maxPoints = step, maxSubqueryPoints
 	if err := ValidatePoints(inner.Start, inner.End, inner.Step, inner.maxPoints); err != nil {
 		return nil, fmt.Errorf("%w; (see -search.maxPointsSubqueryPerTimeseries command-line flag)", err)
@@ -175,6 +176,7 @@ func (q *query) rollupSelector(s Scope, c *call, m *mql.MetricExpr) ([]*series.S
 	if m.IsEmpty() {
 		return number(s, math.NaN()), nil
 	}
+	window = Near(window)
 	if s.instant() {
 		all, err := q.rollupOnce(s, c, m, window)
 		return all, asReadable(err)

@@ -7,7 +7,8 @@ import (
 )
 
 // Scope is the times at which an expression is evaluated: Start, Start+Step, ... up
-// to End, which need not be one of them: samples are read up to it. Milliseconds.
+// to End, which need not be one of them: samples are read up to it. Milliseconds, all
+// of them Near.
 type Scope struct {
 	Start, End, Step int64
 	// MayCache tells that VictoriaMetrics would keep what selectors come to: it sorts
@@ -72,10 +73,17 @@ func (s Scope) keeps() bool {
 	return s.MayCache && (s.instant() || s.Start%s.Step == 0 && s.End%s.Step == 0)
 }
 
+// farTime is the farthest time and the longest duration there are, 36 million years in
+// milliseconds: what is farther is taken for it. So a few of them may be added up.
+const farTime = 1 << 60
+
+// Near returns a time or a duration, none farther than farTime.
+func Near(t int64) int64 { return min(max(t, -farTime), farTime) }
+
 // shifted returns the scope moved by so many milliseconds.
 func (s Scope) shifted(by int64) Scope {
-	s.Start += by
-	s.End += by
+	s.Start = Near(s.Start + Near(by))
+	s.End = Near(s.End + Near(by))
 	return s
 }
 
