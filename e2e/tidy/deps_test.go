@@ -79,10 +79,12 @@ const depsRules = `
 
 	# The MetricsQL dialect: sets of series, kernels of its own on them, and what reads
 	# the store for them.
-	NONE < promqlx/internal/metricsql/series;
+	NONE < promqlx/internal/metricsql/series, promqlx/internal/metricsql/stat;
 	promqlx/internal/row, promqlx/internal/metricsql/series
 	< promqlx/internal/metricsql/rollup, promqlx/internal/metricsql/transform,
 	  promqlx/internal/metricsql/aggr, promqlx/internal/metricsql/binop;
+	promqlx/internal/metricsql/stat
+	< promqlx/internal/metricsql/rollup, promqlx/internal/metricsql/transform, promqlx/internal/metricsql/aggr;
 	NONE < promqlx/internal/metricsql;
 	tsdb, promqlx/internal/metricsql, promqlx/internal/metricsql/rollup, promqlx/internal/metricsql/transform,
 	promqlx/internal/metricsql/aggr, promqlx/internal/metricsql/binop, promqlx/internal/budget, promqlx/internal/trace

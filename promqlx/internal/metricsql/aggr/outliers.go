@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/stat"
 )
 
 // deviation returns of each step of a group the median, and the median of the
@@ -19,14 +20,8 @@ func deviation(c *Call, group []*series.Series) (medians, mads []float64) {
 			break
 		}
 		values = sortedColumn(values[:0], group, i)
-		medians[i] = quantileOf(0.5, values)
-		for k, v := range values {
-			values[k] = math.Abs(v - medians[i])
-		}
-		// Infinities are NaN away from each other: those are left out.
-		values = slices.DeleteFunc(values, math.IsNaN)
-		slices.Sort(values)
-		mads[i] = quantileOf(0.5, values)
+		medians[i] = stat.Quantile(0.5, values)
+		mads[i] = stat.Far(medians[i], values)
 	}
 	return medians, mads
 }
@@ -71,7 +66,7 @@ func outliersIQR(c *Call) ([]*series.Series, error) {
 				break
 			}
 			sorted = sortedColumn(sorted[:0], group, i)
-			q1, q3 := quantileOf(0.25, sorted), quantileOf(0.75, sorted)
+			q1, q3 := stat.Quantile(0.25, sorted), stat.Quantile(0.75, sorted)
 			width := 1.5 * (q3 - q1)
 			lower[i], upper[i] = q1-width, q3+width
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/stat"
 )
 
 // column appends the values of a group at one step, without NaNs.
@@ -23,25 +24,6 @@ func sortedColumn(dst []float64, group []*series.Series, step int) []float64 {
 	dst = column(dst, group, step)
 	slices.Sort(dst)
 	return dst
-}
-
-// quantileOf returns a quantile of sorted values: as quantileSorted of
-// VictoriaMetrics' promql/aggr.go.
-func quantileOf(phi float64, sorted []float64) float64 {
-	switch {
-	case len(sorted) == 0 || math.IsNaN(phi):
-		return math.NaN()
-	case phi < 0:
-		return math.Inf(-1)
-	case phi > 1:
-		return math.Inf(+1)
-	}
-	last := float64(len(sorted) - 1)
-	rank := phi * last
-	lower := max(0, math.Floor(rank))
-	upper := min(last, lower+1)
-	weight := rank - math.Floor(rank)
-	return sorted[int(lower)]*(1-weight) + sorted[int(upper)]*weight
 }
 
 func median(c *Call) ([]*series.Series, error) {
@@ -73,7 +55,7 @@ func quantileAt(phis []float64) groupFunc {
 				break
 			}
 			sorted = sortedColumn(sorted[:0], group, i)
-			dst[i] = quantileOf(phis[i], sorted)
+			dst[i] = stat.Quantile(phis[i], sorted)
 		}
 		return group[:1]
 	}
@@ -111,7 +93,7 @@ func quantiles(c *Call) ([]*series.Series, error) {
 			}
 			sorted = sortedColumn(sorted[:0], group, i)
 			for k, phi := range phis {
-				out[k].Values[i] = quantileOf(phi, sorted)
+				out[k].Values[i] = stat.Quantile(phi, sorted)
 			}
 		}
 		return out
@@ -127,31 +109,10 @@ func mode(c *Call, group []*series.Series) []*series.Series {
 		if c.over(len(group)) {
 			break
 		}
-		values = column(values[:0], group, i)
-		dst[i] = modeOf(values)
+		values = sortedColumn(values[:0], group, i)
+		dst[i] = stat.Mode(math.NaN(), values)
 	}
 	return group[:1]
-}
-
-// modeOf returns the most frequent of values and sorts them: as modeNoNaNs of
-// VictoriaMetrics' promql/aggr.go.
-func modeOf(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	slices.Sort(values)
-	best, mode := 0, math.NaN()
-	for from := 0; from < len(values); {
-		to := from + 1
-		for to < len(values) && values[to] == values[from] {
-			to++
-		}
-		if to-from > best {
-			best, mode = to-from, values[from]
-		}
-		from = to
-	}
-	return mode
 }
 
 // distinct counts the different values.

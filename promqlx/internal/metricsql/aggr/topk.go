@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/stat"
 )
 
 // namedTopK returns topk, bottomk, and those of them that judge a series by all its
@@ -234,9 +235,9 @@ func avgOf(values []float64) float64 {
 }
 
 func medianOf(values []float64) float64 {
-	sorted := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	sorted := stat.AppendPresent(nil, values)
 	slices.Sort(sorted)
-	return quantileOf(0.5, sorted)
+	return stat.Quantile(0.5, sorted)
 }
 
 func lastOf(values []float64) float64 {

@@ -20,7 +20,7 @@ func variance(group []*series.Series) (count, mean, q []float64) {
 			}
 			count[i]++
 			avg := mean[i] + (v-mean[i])/count[i]
-			q[i] += (v - mean[i]) * (v - avg)
+			q[i] += float64((v - mean[i]) * (v - avg))
 			mean[i] = avg
 		}
 	}

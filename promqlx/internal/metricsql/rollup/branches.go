@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/VictoriaMetrics/metrics"
-
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/stat"
 )
 
 // branches are the series that a labelled function makes of one series, in the
@@ -125,7 +124,7 @@ func newQuantiles(a args) (kernel, error) {
 		}
 		sorted := w.s.sort(w.values)
 		for i, phi := range phis {
-			w.out.at(label, texts[i]).Values[w.step] = sortedQuantile(phi, sorted)
+			w.out.at(label, texts[i]).Values[w.step] = stat.Quantile(phi, sorted)
 		}
 		return nan
 	}, nil
@@ -133,16 +132,22 @@ func newQuantiles(a args) (kernel, error) {
 
 // histogram counts by vmrange, as VictoriaMetrics' own client library does.
 func histogram(w *window) float64 {
-	if w.s.histogram == nil {
-		w.s.histogram = new(metrics.Histogram)
+	if w.s.counts == nil {
+		w.s.counts = new([stat.Buckets]uint32)
 	}
-	h := w.s.histogram
-	h.Reset()
+	counts := w.s.counts
+	first, last := len(counts), -1
 	for _, v := range w.values {
-		h.Update(v)
+		if b, ok := stat.Bucket(v); ok {
+			counts[b]++
+			first, last = min(first, b), max(last, b)
+		}
 	}
-	h.VisitNonZeroBuckets(func(vmrange string, count uint64) {
-		w.out.at("vmrange", vmrange).Values[w.step] = float64(count)
-	})
+	for b := first; b <= last; b++ {
+		if counts[b] > 0 {
+			w.out.at("vmrange", stat.Range(b)).Values[w.step] = float64(counts[b])
+			counts[b] = 0
+		}
+	}
 	return nan
 }

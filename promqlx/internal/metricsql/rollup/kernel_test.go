@@ -72,9 +72,6 @@ func TestKernels(t *testing.T) {
 		bound, avg := hoeffding([]float64{1, 3}, c.phi)
 		require.Equal(t, [2]float64{c.bound, 2}, [2]float64{bound, avg}, c.phi)
 	}
-	require.Equal(t, -inf, sortedQuantile(-0.1, []float64{1}))
-	require.Equal(t, inf, sortedQuantile(1.1, []float64{1}))
-	require.True(t, isNaN(sortedQuantile(nan, []float64{1})))
 	require.Equal(t, []int64{-7, math.MinInt64, math.MinInt64, math.MinInt64},
 		[]int64{whole(-7.9), whole(inf), whole(nan), whole(1e30)})
 }

@@ -1,8 +1,9 @@
 package rollup
 
 import (
-	"math"
 	"slices"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/stat"
 )
 
 // Kernels of the order of values, as the functions of these names in
@@ -20,33 +21,10 @@ func quantileSpecs() map[string]*spec {
 
 // sort returns the values in order, but for NaNs, valid until the next call.
 func (s *Scratch) sort(values []float64) []float64 {
-	sorted := s.sorted[:0]
-	for _, v := range values {
-		if v == v {
-			sorted = append(sorted, v)
-		}
-	}
+	sorted := stat.AppendPresent(s.sorted[:0], values)
 	s.sorted = sorted
 	slices.Sort(sorted)
 	return sorted
-}
-
-// sortedQuantile is quantileSorted of VictoriaMetrics' promql/aggr.go.
-func sortedQuantile(phi float64, sorted []float64) float64 {
-	switch {
-	case len(sorted) == 0 || isNaN(phi):
-		return nan
-	case phi < 0:
-		return -inf
-	case phi > 1:
-		return inf
-	}
-	n := float64(len(sorted))
-	rank := float64(phi * (n - 1))
-	lower := math.Max(0, math.Floor(rank))
-	upper := math.Min(n-1, lower+1)
-	weight := rank - math.Floor(rank)
-	return float64(sorted[int(lower)]*(1-weight)) + float64(sorted[int(upper)]*weight)
 }
 
 func newQuantile(a args) (kernel, error) {
@@ -55,21 +33,17 @@ func newQuantile(a args) (kernel, error) {
 		return nil, err
 	}
 	return func(w *window) float64 {
-		return sortedQuantile(phis[w.step], w.s.sort(w.values))
+		return stat.Quantile(phis[w.step], w.s.sort(w.values))
 	}, nil
 }
 
-func median(w *window) float64 { return sortedQuantile(0.5, w.s.sort(w.values)) }
+func median(w *window) float64 { return stat.Quantile(0.5, w.s.sort(w.values)) }
 
 // medianDeviation is the median of the distances from the median.
 func medianDeviation(w *window) float64 {
 	m := median(w)
-	far := w.s.floats[:0]
-	for _, v := range w.values {
-		far = append(far, math.Abs(v-m))
-	}
-	w.s.floats = far
-	return sortedQuantile(0.5, w.s.sort(far))
+	w.s.floats = append(w.s.floats[:0], w.values...)
+	return stat.Far(m, w.s.floats)
 }
 
 // outlier is the last value if it lies far outside of the middle half of all.
@@ -78,7 +52,7 @@ func outlier(w *window) float64 {
 		return nan
 	}
 	sorted := w.s.sort(w.values)
-	q25, q75 := sortedQuantile(0.25, sorted), sortedQuantile(0.75, sorted)
+	q25, q75 := stat.Quantile(0.25, sorted), stat.Quantile(0.75, sorted)
 	fence := float64(1.5 * (q75 - q25))
 	v := w.values[len(w.values)-1]
 	if v > q75+fence || v < q25-fence {
@@ -87,8 +61,7 @@ func outlier(w *window) float64 {
 	return nan
 }
 
-// mode is the value that there is most often, as modeNoNaNs of VictoriaMetrics'
-// promql/aggr.go finds it: the value before the window takes part in an odd way.
+// mode is the value that there is most often; see stat.Mode for the one before.
 func mode(w *window) float64 {
 	if len(w.values) == 0 {
 		return w.prev
@@ -96,19 +69,5 @@ func mode(w *window) float64 {
 	sorted := append(w.s.sorted[:0], w.values...)
 	w.s.sorted = sorted
 	slices.Sort(sorted)
-	prev, found := w.prev, w.prev
-	from, most := -1, 0
-	for i, v := range sorted {
-		if prev == v {
-			continue
-		}
-		if n := i - from; n > most || isNaN(found) {
-			most, found = n, prev
-		}
-		from, prev = i, v
-	}
-	if n := len(sorted) - from; n > most || isNaN(found) {
-		found = prev
-	}
-	return found
+	return stat.Mode(w.prev, sorted)
 }

@@ -1,9 +1,8 @@
 package rollup
 
 import (
-	"github.com/VictoriaMetrics/metrics"
-
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/stat"
 )
 
 // Scratch is memory that is used again from series to series, by one goroutine at
@@ -16,13 +15,13 @@ type Scratch struct {
 	// and ends the Pace if it denies it; nil has room for any number.
 	Hold func(series int) error
 
-	floats    []float64
-	sorted    []float64
-	unused    []float64 // values of labelled functions, which are all NaN
-	ring      []int
-	text      []byte
-	window    window
-	histogram *metrics.Histogram
+	floats []float64
+	sorted []float64
+	unused []float64 // values of labelled functions, which are all NaN
+	ring   []int
+	text   []byte
+	window window
+	counts *[stat.Buckets]uint32 // of a histogram, all zero between windows
 }
 
 // Cap returns how many values there is room for at the most in one piece.

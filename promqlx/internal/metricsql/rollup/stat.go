@@ -1,6 +1,10 @@
 package rollup
 
-import "math"
+import (
+	"math"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/stat"
+)
 
 // Kernels of statistics, as the functions of these names in VictoriaMetrics'
 // promql/rollup.go.
@@ -16,26 +20,7 @@ func statSpecs() map[string]*spec {
 }
 
 func variance(w *window) float64 {
-	switch len(w.values) {
-	case 0:
-		return nan
-	case 1:
-		return 0
-	}
-	var avg, n, q float64
-	for _, v := range w.values {
-		if isNaN(v) {
-			continue
-		}
-		n++
-		next := avg + (v-avg)/n
-		q += float64((v - avg) * (v - next))
-		avg = next
-	}
-	if n == 0 {
-		return nan
-	}
-	return q / n
+	return stat.Variance(w.values)
 }
 
 func deviation(w *window) float64 { return math.Sqrt(variance(w)) }

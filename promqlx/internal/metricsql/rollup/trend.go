@@ -1,6 +1,6 @@
 package rollup
 
-import "math"
+import "github.com/varvedb/varve/promqlx/internal/metricsql/stat"
 
 // Kernels of where values are going, as the functions of these names in
 // VictoriaMetrics' promql/rollup.go.
@@ -33,43 +33,19 @@ func newPredictLinear(a args) (kernel, error) {
 }
 
 // regression is the straight line through the samples: its value at the step, and
-// its slope per second. (linearRegression of VictoriaMetrics' promql/rollup.go.)
+// its slope per second.
 func regression(w *window) (v, k float64) {
 	if len(w.values) == 0 {
 		return nan, nan
 	}
-	if constant(w.values) {
+	if stat.Constant(w.values) {
 		return w.values[0], 0
 	}
-	var vs, ts, tvs, tts float64
-	n := 0
+	var l stat.Line
 	for i, v := range w.values {
-		if isNaN(v) {
-			continue
-		}
-		t := seconds(w.timestamps[i] - w.t)
-		vs += v
-		ts += t
-		tvs += float64(t * v)
-		tts += float64(t * t)
-		n++
+		l.Add(seconds(w.timestamps[i]-w.t), v)
 	}
-	if n == 0 {
-		return nan, nan
-	}
-	if d := tts - ts*ts/float64(n); math.Abs(d) >= 1e-6 {
-		k = (tvs - ts*vs/float64(n)) / d
-	}
-	return vs/float64(n) - k*ts/float64(n), k
-}
-
-func constant(values []float64) bool {
-	for _, v := range values[1:] {
-		if v != values[0] {
-			return false
-		}
-	}
-	return true
+	return l.Solve()
 }
 
 // newHoltWinters is double exponential smoothing; factors outside of 0 to 1 yield

@@ -3,6 +3,8 @@ package rollup
 import (
 	"math"
 	"slices"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/stat"
 )
 
 // window is what a kernel sees of a step.
@@ -70,7 +72,7 @@ func scrapeInterval(timestamps []int64, otherwise int64, s *Scratch) int64 {
 	}
 	s.floats = gaps
 	slices.Sort(gaps)
-	if interval := int64(sortedQuantile(0.6, gaps)); interval > 0 {
+	if interval := int64(stat.Quantile(0.6, gaps)); interval > 0 {
 		return interval
 	}
 	return otherwise

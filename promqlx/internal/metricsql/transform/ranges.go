@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
+	"github.com/varvedb/varve/promqlx/internal/metricsql/stat"
 )
 
 // eachSeriesBy makes a function of one that changes the values of a series in place,
@@ -49,7 +50,7 @@ func spreadLast(values []float64) {
 
 func rangeMAD(values []float64)    { fill(values, mad(values)) }
 func rangeStddev(values []float64) { fill(values, stddev(values)) }
-func rangeStdvar(values []float64) { fill(values, stdvar(values)) }
+func rangeStdvar(values []float64) { fill(values, stat.Variance(values)) }
 
 // rangeQuantile puts the quantile in place of the last value. One that is none, as of a
 // phi that is none, leaves the value before as the last.
@@ -92,10 +93,10 @@ func trimOutliers(k float64, values []float64) {
 // trimSpikes takes the share phi away, half of it above and half below.
 func trimSpikes(phi float64, values []float64) {
 	phi /= 2
-	there := present(values)
+	there := stat.AppendPresent(nil, values)
 	sort.Float64s(there)
-	high := quantileSorted(1-phi, there)
-	low := quantileSorted(phi, there)
+	high := stat.Quantile(1-phi, there)
+	low := stat.Quantile(phi, there)
 	for i, v := range values {
 		if v > high || v < low {
 			values[i] = math.NaN()
