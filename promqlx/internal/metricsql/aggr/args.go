@@ -29,12 +29,7 @@ func (c *Call) want(n int) error {
 }
 
 // scalar returns the values of argument i, one for each step.
-func (c *Call) scalar(i int) ([]float64, error) {
-	if len(c.Args[i]) != 1 {
-		return nil, fmt.Errorf("arg #%d must be a scalar", i+1)
-	}
-	return c.Args[i][0].Values, nil
-}
+func (c *Call) scalar(i int) ([]float64, error) { return series.Scalar(c.Args[i], i) }
 
 // integer returns the value of argument i at the first step.
 func (c *Call) integer(i int) (int, error) {
@@ -45,14 +40,8 @@ func (c *Call) integer(i int) (int, error) {
 	return integerOf(v[0]), nil
 }
 
-// text returns argument i, a string: that is a series without values whose name it
-// is.
-func (c *Call) text(i int) (string, error) {
-	if len(c.Args[i]) != 1 || !c.Args[i][0].Empty() {
-		return "", fmt.Errorf("arg #%d must be a string", i+1)
-	}
-	return c.Args[i][0].Name.Group, nil
-}
+// text returns argument i, a string.
+func (c *Call) text(i int) (string, error) { return series.Text(c.Args[i], i) }
 
 // integerOf returns a float without its fraction, 0 for NaN, and what is nearest if
 // it is none of the integers.

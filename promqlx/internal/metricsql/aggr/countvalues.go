@@ -69,8 +69,7 @@ func (c *Call) countGroup(group []*series.Series, label string) (out []*series.S
 				}
 				dst = series.Constant(math.NaN(), n)
 				dst.Name = group[0].Name.Clone()
-				dst.Name.Remove(label)
-				dst.Name.Add(label, strconv.FormatFloat(v, 'f', -1, 64))
+				dst.Name.Put(label, strconv.FormatFloat(v, 'f', -1, 64))
 				index[v] = dst
 				out = append(out, dst)
 			}

@@ -84,8 +84,7 @@ func quantiles(c *Call) ([]*series.Series, error) {
 		out := make([]*series.Series, len(phis))
 		for k, phi := range phis {
 			out[k] = group[0].Clone()
-			out[k].Name.Remove(label)
-			out[k].Name.Add(label, fmt.Sprintf("%g", phi))
+			out[k].Name.Put(label, fmt.Sprintf("%g", phi))
 		}
 		for i := range group[0].Values {
 			if c.over(len(group)) {

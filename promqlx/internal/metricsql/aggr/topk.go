@@ -185,8 +185,7 @@ func remainder(g *grouper, group []*series.Series, ks []float64, label string) *
 	if !found {
 		value = label
 	}
-	sum.Name.Remove(label)
-	sum.Name.Add(label, value)
+	sum.Name.Put(label, value)
 	for i, k := range ks {
 		total, seen := 0.0, false
 		for _, s := range group[:len(group)-countOf(k, len(group))] {

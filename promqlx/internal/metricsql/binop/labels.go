@@ -1,7 +1,6 @@
 package binop
 
 import (
-	"math"
 	"slices"
 
 	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
@@ -34,28 +33,4 @@ func take(dst, src *series.Name, names, skip []string, prefix string) {
 		}
 		dst.Set(prefix+key, src.Tags[at].Value)
 	}
-}
-
-// maxOverlap is at how many steps two series may both have values and still be one
-// that was interrupted: the values of the first last a little.
-const maxOverlap = 2
-
-// merge puts the values of src into dst, unless these are two series that live at
-// the same time. A few steps are too little to tell.
-func merge(dst, src []float64) bool {
-	overlap := 0
-	for i, v := range src {
-		if !math.IsNaN(v) && !math.IsNaN(dst[i]) {
-			overlap++
-		}
-	}
-	if overlap > maxOverlap || len(src) <= 2 {
-		return false
-	}
-	for i, v := range src {
-		if !math.IsNaN(v) {
-			dst[i] = v
-		}
-	}
-	return true
 }

@@ -123,7 +123,7 @@ func (j *joiner) join(left, right []*series.Series) error {
 func (j *joiner) single(side string, group []*series.Series) error {
 	for len(group) > 1 {
 		last := group[len(group)-1]
-		if !merge(group[0].Values, last.Values) {
+		if !series.Merge(group[0].Values, last.Values) {
 			return fmt.Errorf("duplicate time series on the %s side of %s %s: %s and %s",
 				side, j.be.Op, j.be.GroupModifier.AppendString(nil), tags(group[0]), tags(last))
 		}
@@ -176,7 +176,7 @@ func (j *joiner) several(oneSide string, m *series.Series, ones []*series.Series
 			continue
 		}
 		merged := all[i].one.Clone()
-		if !merge(merged.Values, one.Values) {
+		if !series.Merge(merged.Values, one.Values) {
 			return fmt.Errorf("duplicate time series on the %s side of `%s %s %s`: %s and %s", oneSide, j.be.Op,
 				j.be.GroupModifier.AppendString(nil), j.be.JoinModifier.AppendString(nil), tags(merged), tags(one))
 		}

@@ -18,21 +18,11 @@ func (a args) count(want int) error {
 	return fmt.Errorf("unexpected number of args; got %d; want %d", len(a), want)
 }
 
-// scalar returns the values by step of the one series that argument i is.
-func (a args) scalar(i int) ([]float64, error) {
-	if len(a[i]) != 1 {
-		return nil, fmt.Errorf("arg #%d must be a scalar", i+1)
-	}
-	return a[i][0].Values, nil
-}
+// scalar returns the values by step of argument i.
+func (a args) scalar(i int) ([]float64, error) { return series.Scalar(a[i], i) }
 
-// text returns the string that argument i is: a series of that name without values.
-func (a args) text(i int) (string, error) {
-	if len(a[i]) != 1 || !a[i][0].Empty() {
-		return "", fmt.Errorf("arg #%d must be a string", i+1)
-	}
-	return a[i][0].Name.Group, nil
-}
+// text returns the string that argument i is.
+func (a args) text(i int) (string, error) { return series.Text(a[i], i) }
 
 // pair is of functions of two arguments, one of which, at i, is a scalar.
 func (a args) pair(i int) ([]float64, error) {

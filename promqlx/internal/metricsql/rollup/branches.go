@@ -44,8 +44,7 @@ func (b *branches) grow(label, value string) *series.Series {
 	for i := range s.Values {
 		s.Values[i] = nan
 	}
-	s.Name.Remove(label)
-	s.Name.Add(label, value)
+	s.Name.Put(label, value)
 	if b.by == nil {
 		b.by = make(map[string]*series.Series)
 	}

@@ -65,6 +65,12 @@ func (n *Name) Add(key, value string) {
 	n.Tags = append(n.Tags, Tag{key, value})
 }
 
+// Put makes a label the last one, whether or not there was one of that key.
+func (n *Name) Put(key, value string) {
+	n.Remove(key)
+	n.Add(key, value)
+}
+
 // Remove takes a label away.
 func (n *Name) Remove(key string) {
 	if key == NameLabel {

@@ -39,6 +39,31 @@ func Constant(v float64, n int) *Series {
 	return s
 }
 
+// maxOverlap is at how many steps two series may both have values and still be one
+// that was interrupted: the values of the first last a little.
+const maxOverlap = 2
+
+// Merge puts the values of src into dst, unless these are two series that live at the
+// same time. A few steps are too little to tell. (mergeNonOverlappingTimeseries of
+// VictoriaMetrics' promql/binary_op.go.)
+func Merge(dst, src []float64) bool {
+	overlap := 0
+	for i, v := range src {
+		if !math.IsNaN(v) && !math.IsNaN(dst[i]) {
+			overlap++
+		}
+	}
+	if overlap > maxOverlap || len(src) <= 2 {
+		return false
+	}
+	for i, v := range src {
+		if !math.IsNaN(v) {
+			dst[i] = v
+		}
+	}
+	return true
+}
+
 // DropEmpty takes away series without any value, in place.
 func DropEmpty(all []*Series) []*Series {
 	return slices.DeleteFunc(all, (*Series).Empty)

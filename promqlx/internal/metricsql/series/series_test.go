@@ -1,6 +1,7 @@
 package series_test
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -79,4 +80,64 @@ func TestSets(t *testing.T) {
 	c := all[1].Clone()
 	c.Values[0] = 5
 	require.True(t, math.IsNaN(all[1].Values[0]))
+}
+
+func TestMerge(t *testing.T) {
+	nan := math.NaN()
+	f := func(ok bool, want, dst, src []float64) {
+		t.Helper()
+		require.Equal(t, ok, series.Merge(dst, src))
+		for i := range want {
+			require.Equal(t, math.Float64bits(want[i]), math.Float64bits(dst[i]), "%v", dst)
+		}
+	}
+	f(true, []float64{1, 5, 6, nan}, []float64{1, 2, 3, nan}, []float64{nan, 5, 6, nan})
+	f(false, []float64{1, 2, 3, nan}, []float64{1, 2, 3, nan}, []float64{4, 5, 6, nan})
+	f(false, []float64{1, nan}, []float64{1, nan}, []float64{nan, 2})
+}
+
+func TestArguments(t *testing.T) {
+	one := []*series.Series{series.Constant(2, 3)}
+	v, err := series.Scalar(one, 0)
+	require.NoError(t, err)
+	require.Equal(t, []float64{2, 2, 2}, v)
+	_, err = series.Scalar(nil, 1)
+	require.EqualError(t, err, "arg #2 must be a scalar")
+	_, err = series.Text(one, 0)
+	require.EqualError(t, err, "arg #1 must be a string")
+	one = []*series.Series{{Name: series.Name{Group: "text"}, Values: []float64{math.NaN()}}}
+	text, err := series.Text(one, 0)
+	require.NoError(t, err)
+	require.Equal(t, "text", text)
+}
+
+func TestPace(t *testing.T) {
+	asked := 0
+	ended := errors.New("ended")
+	p := &series.Pace{Ended: func() error {
+		if asked++; asked < 3 {
+			return nil
+		}
+		return ended
+	}}
+	n := 0
+	for !p.Over(1000) {
+		n++
+	}
+	require.ErrorIs(t, p.Err(), ended)
+	require.Greater(t, n, 1000, "it is seldom asked")
+	require.True(t, p.Over(0))
+	require.Equal(t, 3, asked)
+
+	p = &series.Pace{}
+	require.False(t, p.Over(1<<40))
+	p.Stop(ended)
+	p.Stop(errors.New("later"))
+	require.True(t, p.Over(1))
+	require.Equal(t, ended, p.Err())
+
+	p = nil
+	require.False(t, p.Over(1<<40))
+	p.Stop(ended)
+	require.NoError(t, p.Err())
 }

@@ -23,17 +23,8 @@ func (c *call) wantSome(n int) error {
 	return fmt.Errorf("not enough args; got %d; want at least %d", len(c.Args), n)
 }
 
-// scalarOf returns the values of an argument that must be one series; i is what
-// number errors give it, from 0.
-func scalarOf(arg []*series.Series, i int) ([]float64, error) {
-	if len(arg) != 1 {
-		return nil, fmt.Errorf("arg #%d must be a scalar", i+1)
-	}
-	return arg[0].Values, nil
-}
-
 // scalar returns the values of argument i.
-func (c *call) scalar(i int) ([]float64, error) { return scalarOf(c.Args[i], i) }
+func (c *call) scalar(i int) ([]float64, error) { return series.Scalar(c.Args[i], i) }
 
 // first returns what argument i is at the first step.
 func (c *call) first(i int) (float64, error) {
@@ -59,17 +50,8 @@ func (c *call) integer(i int) (int, error) {
 	return math.MinInt, nil
 }
 
-// textOf returns the text that an argument is: a series without values whose name it
-// is. i is what number errors give it, from 0.
-func textOf(arg []*series.Series, i int) (string, error) {
-	if len(arg) != 1 || !arg[0].Empty() {
-		return "", fmt.Errorf("arg #%d must be a string", i+1)
-	}
-	return arg[0].Name.Group, nil
-}
-
 // text returns the text that argument i is.
-func (c *call) text(i int) (string, error) { return textOf(c.Args[i], i) }
+func (c *call) text(i int) (string, error) { return series.Text(c.Args[i], i) }
 
 // texts returns the texts that all arguments from i on are.
 func (c *call) texts(i int) ([]string, error) {
@@ -95,11 +77,11 @@ func (c *call) pairs(i int) ([]pair, error) {
 	}
 	all := make([]pair, 0, len(args)/2)
 	for i := 0; i < len(args); i += 2 {
-		key, err := textOf(args[i], i)
+		key, err := series.Text(args[i], i)
 		if err != nil {
 			return nil, err
 		}
-		value, err := textOf(args[i+1], i+1)
+		value, err := series.Text(args[i+1], i+1)
 		if err != nil {
 			return nil, err
 		}

@@ -114,7 +114,7 @@ func sumSpans(h []span) []*series.Series {
 		}
 		b.s.Name.Add(leLabel, b.toText)
 		if other := seen[b.toText]; other != nil {
-			fillIn(other.Values, b.s.Values) // buckets may overlap
+			series.Merge(other.Values, b.s.Values) // buckets may overlap
 		} else {
 			seen[b.toText] = b.s
 			all = append(all, b.s)
@@ -151,29 +151,8 @@ func counted(values []float64) bool {
 
 func emptyBucket(like *series.Series, le string) *series.Series {
 	s := &series.Series{Name: like.Name.Clone(), Values: make([]float64, len(like.Values))}
-	s.Name.Remove(leLabel)
-	s.Name.Add(leLabel, le)
+	s.Name.Put(leLabel, le)
 	return s
-}
-
-// fillIn copies the values of src to dst, if they have at most two steps in common; it
-// does nothing for one or two steps. (mergeNonOverlappingTimeseries of
-// VictoriaMetrics' promql/binary_op.go.)
-func fillIn(dst, src []float64) {
-	common := 0
-	for i, v := range src {
-		if !math.IsNaN(v) && !math.IsNaN(dst[i]) {
-			common++
-		}
-	}
-	if common > 2 || len(dst) <= 2 {
-		return
-	}
-	for i, v := range src {
-		if !math.IsNaN(v) {
-			dst[i] = v
-		}
-	}
 }
 
 // parseLE returns the upper bound of a bucket; !ok if there is none.

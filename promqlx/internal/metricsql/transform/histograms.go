@@ -55,8 +55,7 @@ func (c *call) estimates(all [][]bucket, bounds string, at func(h []bucket, i in
 
 // labelled gives a series a label, which comes last even if there was one.
 func labelled(s *series.Series, key, value string) *series.Series {
-	s.Name.Remove(key)
-	s.Name.Add(key, value)
+	s.Name.Put(key, value)
 	return s
 }
 
@@ -94,7 +93,7 @@ func histogramQuantiles(c *call) ([]*series.Series, error) {
 	}
 	var answer []*series.Series
 	for i, arg := range c.Args[1 : n-1] {
-		phis, err := scalarOf(arg, i)
+		phis, err := series.Scalar(arg, i)
 		if err != nil {
 			return nil, fmt.Errorf("cannot parse phi: %w", err)
 		}

@@ -124,7 +124,7 @@ func round(c *call) ([]*series.Series, error) {
 	if len(c.Args) == 2 {
 		nearest = c.Args[1]
 	}
-	to, err := scalarOf(nearest, 1)
+	to, err := series.Scalar(nearest, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (c *call) sortByLabels(less func(a, b string) bool, desc bool, blame func(i
 	}
 	var keys []string
 	for i := 1; i < len(c.Args); i++ {
-		key, err := textOf(c.Args[i], blame(i))
+		key, err := series.Text(c.Args[i], blame(i))
 		if err != nil {
 			return nil, fmt.Errorf("cannot parse label #%d for sorting: %w", i, err)
 		}
