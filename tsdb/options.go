@@ -64,8 +64,9 @@ type Options struct {
 	// files, of which statistics use little, up to twice as much is in memory.
 	BlockCacheBytes int64
 
-	// SampleCacheBytes bounds the memory of samples, decoded, that short reads ask
-	// for again and again, 16 MiB if 0; negative switches that off.
+	// SampleCacheBytes bounds the memory of samples, decoded, that are asked for again
+	// and again, 16 MiB if 0; negative switches that off: stretches of blocks for short
+	// reads, whole blocks for long ones (see View.AppendNarrow).
 	SampleCacheBytes int64
 
 	// FailOnDamage makes every read fail that meets a damaged block. Otherwise

@@ -10,12 +10,12 @@ import (
 	"github.com/varvedb/varve/tsdb/internal/b1"
 )
 
-// Minis keeps minis, which are stretches of the floats of a series, decoded, that
-// are asked for again and again, of any number of parts, up to a number of bytes. They are found in their
-// page without a lock, header and payload of the block untouched. One is kept from
-// its second reading on; of those that come when there is no room only some are, in
-// the place of those not read for longest. It may be used by many goroutines; nil
-// keeps nothing.
+// Minis keeps minis, which are stretches of the floats of a series, decoded, or whole
+// blocks of them, that are asked for again and again, of any number of parts, up to a
+// number of bytes. They are found in their page without a lock, header and payload of
+// the block untouched. One is kept from its second reading on; of those that come when
+// there is no room only some are, in the place of those not read for longest. It may be
+// used by many goroutines; nil keeps nothing.
 type Minis struct {
 	limit int64
 	bytes atomic.Int64  // that are kept
