@@ -43,18 +43,7 @@ type Accumulator interface {
 	Free()
 }
 
-// Mergeable is an Accumulator whose groups may be computed in parts: each part
-// folds a run of consecutive series, and the parts are merged in the order of
-// the series. The result is the same, as bits, as from adding all to one.
-type Mergeable interface {
-	Accumulator
-	// Merge folds part in, made by New of the same Spec; its group i is group
-	// to[i] here. part is not to be used again.
-	Merge(part Mergeable, to []int)
-}
-
-// New returns an empty accumulator for spec, over the steps of env.Grid. Those
-// of min, max, count and group are Mergeable.
+// New returns an empty accumulator for spec, over the steps of env.Grid.
 func New(spec Spec, env *row.Env) Accumulator {
 	b := newBase(spec, env)
 	switch spec.Op {

@@ -49,28 +49,6 @@ func (a *counts) Add(g int, r *row.Row) {
 	}
 }
 
-// Merge takes the groups of part in.
-func (a *counts) Merge(part Mergeable, to []int) {
-	p := part.(*counts)
-	for i, g := range to {
-		a.mergeDrops(g, &p.base, i)
-		has := a.has.at(g)
-		for w, x := range p.has.at(i) {
-			has[w] |= x
-		}
-		if a.group {
-			continue
-		}
-		a.whole.at(g)[0] += p.whole.at(i)[0]
-		if part := p.count.peek(i); part != nil {
-			count := a.count.at(g)
-			for s, n := range part {
-				count[s] += n
-			}
-		}
-	}
-}
-
 func (a *counts) Finish(groups []labels.Labels, emit func(*row.Row) error) error {
 	out := row.Row{F: make([]float64, a.n)}
 	for g, ls := range groups {

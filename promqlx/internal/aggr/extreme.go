@@ -79,24 +79,6 @@ func minInto(v, x []float64) {
 	}
 }
 
-// Merge takes the groups of part in.
-func (a *extremes) Merge(part Mergeable, to []int) {
-	p := part.(*extremes)
-	a.ignored = a.ignored || p.ignored
-	for i, g := range to {
-		a.mergeDrops(g, &p.base, i)
-		a.fold(a.v.at(g), a.has.at(g), p.v.at(i), p.has.at(i))
-	}
-}
-
-// mergeDrops takes over where names were lost.
-func (b *base) mergeDrops(g int, p *base, i int) {
-	if i >= len(p.drops) || p.drops[i] == nil {
-		return
-	}
-	b.noteDrop(g, &row.Row{Has: p.drops[i], DropName: true}, nil)
-}
-
 func (a *extremes) Finish(groups []labels.Labels, emit func(*row.Row) error) error {
 	var out row.Row
 	for g, ls := range groups {

@@ -299,36 +299,6 @@ func TestDelayedNames(t *testing.T) {
 	}
 }
 
-// Parts that are merged in the order of the series give what one gives.
-func TestMerge(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	for round := range 50 {
-		rng := rand.New(rand.NewPCG(seed, uint64(round)))
-		steps := 1 + rng.IntN(100)
-		rows := randomRows(rng, 30, rowtest.Options{Steps: steps, Gaps: 0.5, Histograms: 0.1})
-		for _, op := range []parser.ItemType{parser.MIN, parser.MAX, parser.COUNT, parser.GROUP} {
-			spec := aggr.Spec{Op: op, Grouping: []string{"a", "b"}}
-			env := &row.Env{Grid: gridOf(steps)}
-			want := ours(spec, rows, env, "")
-
-			env = &row.Env{Grid: gridOf(steps)}
-			whole, all := aggr.New(spec, env).(aggr.Mergeable), aggr.NewGrouper(spec, nil)
-			for part := range slices.Chunk(rows, 7) {
-				acc, gr := aggr.New(spec, env).(aggr.Mergeable), aggr.NewGrouper(spec, nil)
-				for _, r := range part {
-					acc.Add(gr.Group(r), r)
-				}
-				var to []int
-				for _, ls := range gr.Labels() {
-					to = append(to, all.Group(&row.Row{Labels: ls, Key: -1}))
-				}
-				whole.Merge(acc, to)
-			}
-			require.Equal(t, want, finish(whole, all.Labels(), env, ""), "seed %d round %d %v", seed, round, op)
-		}
-	}
-}
-
 func TestEmitFails(t *testing.T) {
 	stop := errors.New("enough")
 	rows := randomRows(rand.New(rand.NewPCG(1, 1)), 5, rowtest.Options{Steps: 3})

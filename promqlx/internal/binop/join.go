@@ -16,9 +16,9 @@ type Join struct {
 	Env      *row.Env
 }
 
-// OneLeft tells whether the left side is the "one" side, which a Stream has as a
+// oneLeft tells whether the left side is the "one" side, which a stream has as a
 // whole before rows of the other side are added. Else it is the right one.
-func (j *Join) OneLeft() bool { return j.Matching.Card == parser.CardOneToMany }
+func (j *Join) oneLeft() bool { return j.Matching.Card == parser.CardOneToMany }
 
 // Run combines left and right, whose rows are not empty and belong to the join:
 // results reuse their memory, and no row may be on both sides. Results come in
@@ -27,7 +27,7 @@ func (j *Join) OneLeft() bool { return j.Matching.Card == parser.CardOneToMany }
 // they meet the error is row.ErrSameLabels. Annotations are added at the end.
 func (j *Join) Run(left, right []*row.Row) ([]*row.Row, error) {
 	many, one := left, right
-	if j.OneLeft() {
+	if j.oneLeft() {
 		many, one = one, many
 	}
 	s := j.stream(one, len(many))

@@ -177,10 +177,10 @@ func clones(rows []*row.Row) []*row.Row {
 // in the same memory.
 func streamed(j *Join, left, right []*row.Row) ([]*row.Row, error) {
 	many, one := left, right
-	if j.OneLeft() {
+	if j.oneLeft() {
 		many, one = one, many
 	}
-	s := j.Stream(one)
+	s := j.stream(one, 0)
 	var out []*row.Row
 	emit := func(r *row.Row) error {
 		out = append(out, r.Clone())

@@ -8,7 +8,7 @@ import (
 
 // combine combines two rows of match group g at the steps of at into a row that may be one of them, and hands it over. A nil row
 // stands for the value that is filled in.
-func (s *Stream) combine(g int32, into, many, one *row.Row, ls labels.Labels, at row.Bits, odd bool, emit func(*row.Row) error) error {
+func (s *stream) combine(g int32, into, many, one *row.Row, ls labels.Labels, at row.Bits, odd bool, emit func(*row.Row) error) error {
 	l, r, lf, rf := many, one, s.fillMany, s.fillOne
 	if s.swapped {
 		l, r, lf, rf = r, l, rf, lf
@@ -37,7 +37,7 @@ func (s *Stream) combine(g int32, into, many, one *row.Row, ls labels.Labels, at
 }
 
 // columns combines floats. into may be the row of l or r.
-func (s *Stream) columns(into *row.Row, l, r []float64, at row.Bits) {
+func (s *stream) columns(into *row.Row, l, r []float64, at row.Bits) {
 	for w, in := range at {
 		if in == 0 {
 			continue
@@ -59,7 +59,7 @@ func (s *Stream) columns(into *row.Row, l, r []float64, at row.Bits) {
 }
 
 // samples combines samples one by one, and takes the steps that fail out of at.
-func (s *Stream) samples(into, l, r *row.Row, lf, rf []float64, at row.Bits) {
+func (s *stream) samples(into, l, r *row.Row, lf, rf []float64, at row.Bits) {
 	for i := at.Next(0); i >= 0; i = at.Next(i + 1) {
 		res, keep, info, err := s.elems.combine(valueAt(l, lf, i), valueAt(r, rf, i))
 		if err != nil {
@@ -92,7 +92,7 @@ func valueAt(r *row.Row, fill []float64, i int) value {
 
 // note keeps that group g gave a result with these labels at the steps of at,
 // of which those in out were kept.
-func (s *Stream) note(g int32, ls labels.Labels, at row.Bits, out *row.Row) {
+func (s *stream) note(g int32, ls labels.Labels, at row.Bits, out *row.Row) {
 	if !s.manyToOne() || s.fillMany != nil {
 		for len(s.matched) <= int(g) {
 			s.matched = append(s.matched, nil)
@@ -118,7 +118,7 @@ func (s *Stream) note(g int32, ls labels.Labels, at row.Bits, out *row.Row) {
 
 // noteLabels keeps what group g gave for the labels of a hash: results of one
 // group are to be unique, and so are those of all that are kept.
-func (s *Stream) noteLabels(g int32, hash uint64, at, kept row.Bits) {
+func (s *stream) noteLabels(g int32, hash uint64, at, kept row.Bits) {
 	first, ok := s.results[hash]
 	if !ok {
 		first = -1
@@ -149,13 +149,13 @@ func (s *Stream) noteLabels(g int32, hash uint64, at, kept row.Bits) {
 }
 
 // stepsOf returns the steps of s.produced[k] that matched and that were kept.
-func (s *Stream) stepsOf(k int32) (matched, kept row.Bits) {
+func (s *stream) stepsOf(k int32) (matched, kept row.Bits) {
 	words := len(s.manyThere)
 	sets := s.steps[int(k)*2*words:]
 	return sets[:words:words], sets[words : 2*words : 2*words]
 }
 
-func (s *Stream) copyOf(b row.Bits) row.Bits {
+func (s *stream) copyOf(b row.Bits) row.Bits {
 	out := s.set()
 	copy(out, b)
 	return out

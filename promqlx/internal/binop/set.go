@@ -9,7 +9,7 @@ import (
 
 // addSet keeps the steps of r at which its match group is there, or is not. All
 // of the left side of an or is kept, and masks the right side in the end.
-func (s *Stream) addSet(r *row.Row, emit func(*row.Row) error) error {
+func (s *stream) addSet(r *row.Row, emit func(*row.Row) error) error {
 	r.Key = -1
 	if s.Op == parser.LOR {
 		s.mark(s.signs.of(r.Labels, true), r)
@@ -26,7 +26,7 @@ func (s *Stream) addSet(r *row.Row, emit func(*row.Row) error) error {
 }
 
 // endSet hands over what an or keeps of its right side.
-func (s *Stream) endSet(emit func(*row.Row) error) error {
+func (s *stream) endSet(emit func(*row.Row) error) error {
 	if s.Op != parser.LOR {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (s *Stream) endSet(emit func(*row.Row) error) error {
 }
 
 // mark notes the steps of r for its match group, if the right side has it.
-func (s *Stream) mark(g int32, r *row.Row) {
+func (s *stream) mark(g int32, r *row.Row) {
 	if g < 0 {
 		return
 	}

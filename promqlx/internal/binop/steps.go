@@ -19,7 +19,7 @@ type sample struct {
 }
 
 // stepper joins step by step as Prometheus' engine does: it is the slow twin of
-// Stream, for tests to compare.
+// stream, for tests to compare.
 type stepper struct {
 	*Join
 	elems   elems

@@ -10,11 +10,11 @@ import (
 	"github.com/varvedb/varve/promqlx/internal/row"
 )
 
-// Stream is a Join that has the rows of one side as a whole and takes those of
+// stream is a Join that has the rows of one side as a whole and takes those of
 // the other as they come. Its results are those of Run but for rows with equal
 // labels, which have no step in common and are not joined. Whether there is an
 // error is known at the end: it is the one of the earliest step.
-type Stream struct {
+type stream struct {
 	*Join
 	one      []*row.Row
 	swapped  bool      // the "one" side is the left one
@@ -46,7 +46,7 @@ type Stream struct {
 }
 
 // produced is what a match group gave for the labels of one hash. Its sets of
-// steps, of those that matched and of those that were kept, lie in Stream.steps.
+// steps, of those that matched and of those that were kept, lie in stream.steps.
 type produced struct {
 	sig  int32
 	next int32 // another one of the same hash, or -1
@@ -59,13 +59,10 @@ type meeting struct {
 	at  row.Bits
 }
 
-// Stream begins a join. The rows of one are its own from now on.
-func (j *Join) Stream(one []*row.Row) *Stream { return j.stream(one, 0) }
-
-// stream begins a join with some many rows.
-func (j *Join) stream(one []*row.Row, many int) *Stream {
-	s := &Stream{
-		Join: j, one: one, swapped: j.OneLeft(), signs: newSigner(j.Matching), labeler: j.newLabeler(),
+// stream begins a join with some many rows. The rows of one are its own from now on.
+func (j *Join) stream(one []*row.Row, many int) *stream {
+	s := &stream{
+		Join: j, one: one, swapped: j.oneLeft(), signs: newSigner(j.Matching), labeler: j.newLabeler(),
 		elems: elems{op: j.Op, pos: j.Pos}, verdict: newVerdict(j.Env.Grid.N),
 	}
 	s.sigs = s.signs.all(one, false)
@@ -108,7 +105,7 @@ func (j *Join) filled(f *float64) []float64 {
 // resultsMayBeEqual tells whether different match groups can give equal labels,
 // or one can without that being an error by itself. In one-to-one matching they
 // have all labels of their group, unless these are names and get lost.
-func (s *Stream) resultsMayBeEqual() bool {
+func (s *stream) resultsMayBeEqual() bool {
 	if s.Matching.Card != parser.CardOneToOne {
 		return true
 	}
@@ -117,7 +114,7 @@ func (s *Stream) resultsMayBeEqual() bool {
 
 // findDuplicates finds the steps at which a match group has two samples on the
 // "one" side.
-func (s *Stream) findDuplicates() {
+func (s *stream) findDuplicates() {
 	all := row.NewBits(s.Env.Grid.N)
 	for _, first := range s.first {
 		if first < 0 || s.next[first] < 0 {
@@ -133,7 +130,7 @@ func (s *Stream) findDuplicates() {
 // Add combines r, which is not empty, with what matches it. r may be changed and
 // is not kept. Rows given to emit, none or several, are valid during the call
 // only; one may be r.
-func (s *Stream) Add(r *row.Row, emit func(*row.Row) error) error {
+func (s *stream) Add(r *row.Row, emit func(*row.Row) error) error {
 	if s.Op.IsSetOperator() {
 		return s.addSet(r, emit)
 	}
@@ -170,7 +167,7 @@ func (s *Stream) Add(r *row.Row, emit func(*row.Row) error) error {
 }
 
 // meet finds what a row of group g that has samples at there meets.
-func (s *Stream) meet(g int32, there row.Bits) {
+func (s *stream) meet(g int32, there row.Bits) {
 	s.meetings = s.meetings[:0]
 	copy(s.alone, there)
 	first := int32(-1)
@@ -195,7 +192,7 @@ func (s *Stream) meet(g int32, there row.Bits) {
 }
 
 // meeting adds one, and returns its steps to be filled in.
-func (s *Stream) meeting(one int32) row.Bits {
+func (s *stream) meeting(one int32) row.Bits {
 	if n := len(s.meetings); n < cap(s.meetings) {
 		s.meetings = s.meetings[:n+1]
 		s.meetings[n].one = one
@@ -210,7 +207,7 @@ func (s *Stream) meeting(one int32) row.Bits {
 }
 
 // set returns a set of steps with memory of its own.
-func (s *Stream) set() row.Bits {
+func (s *stream) set() row.Bits {
 	words := len(s.manyThere)
 	if len(s.free) < words {
 		s.sets = min(2*s.sets+1, max(1, 4096/words))
@@ -224,7 +221,7 @@ func (s *Stream) set() row.Bits {
 
 // Bytes returns the memory held besides the rows of the "one" side, for the
 // query's budget. It costs little.
-func (s *Stream) Bytes() int64 {
+func (s *stream) Bytes() int64 {
 	n := s.signs.seen.Bytes() + s.held
 	n += int64(4*(cap(s.sigs)+cap(s.first)+cap(s.next)) + 24*(cap(s.present)+cap(s.there)+cap(s.matched)))
 	n += int64(8*(cap(s.produced)+cap(s.steps)) + 32*len(s.results))
@@ -235,7 +232,7 @@ func (s *Stream) Bytes() int64 {
 }
 
 // space returns an empty row.
-func (s *Stream) space() *row.Row {
+func (s *stream) space() *row.Row {
 	if s.fresh || s.scratch == nil {
 		s.scratch = row.New(s.Env.Grid.N)
 		return s.scratch
@@ -246,7 +243,7 @@ func (s *Stream) space() *row.Row {
 
 // End combines what nothing matched with the value that is filled in, and tells
 // the join's error. Annotations are added if there is none.
-func (s *Stream) End(emit func(*row.Row) error) error {
+func (s *stream) End(emit func(*row.Row) error) error {
 	if s.Op.IsSetOperator() {
 		return s.endSet(emit)
 	}
@@ -265,7 +262,7 @@ func (s *Stream) End(emit func(*row.Row) error) error {
 }
 
 // unmatched combines row k of the "one" side at the steps that nothing matched.
-func (s *Stream) unmatched(k int32, emit func(*row.Row) error) error {
+func (s *stream) unmatched(k int32, emit func(*row.Row) error) error {
 	r, g := s.one[k], s.sigs[k]
 	at := s.alone
 	copy(at, s.present[k])

@@ -48,18 +48,18 @@ func (f faults) common(a, b row.Bits) {
 }
 
 // lastAt keeps the last error of a step, or the last annotation.
-func (s *Stream) lastAt(i int, err error) {
+func (s *stream) lastAt(i int, err error) {
 	if s.last == nil {
 		s.last = make([]error, s.Env.Grid.N)
 	}
 	s.last[i] = err
 }
 
-func (s *Stream) manyToOne() bool { return s.Matching.Card != parser.CardOneToOne }
+func (s *stream) manyToOne() bool { return s.Matching.Card != parser.CardOneToOne }
 
 // decideDuplicates finds the first duplicate that matters, before rows of the
 // "one" side change.
-func (s *Stream) decideDuplicates() {
+func (s *stream) decideDuplicates() {
 	// Without a sample on the "many" side nothing is looked at, unless values are
 	// filled in.
 	if s.fillMany == nil && s.fillOne == nil {
@@ -73,7 +73,7 @@ func (s *Stream) decideDuplicates() {
 }
 
 // decide returns the error of the earliest step, or adds the annotations.
-func (s *Stream) decide() error {
+func (s *stream) decide() error {
 	if s.Env.DelayedNames && s.Env.Instant() {
 		clear(s.same) // is looked at when the names are gone
 	}
@@ -110,7 +110,7 @@ func (s *Stream) decide() error {
 }
 
 // duplicateAt returns the error for the first duplicate at a step.
-func (s *Stream) duplicateAt(i int) error {
+func (s *stream) duplicateAt(i int) error {
 	seen := make(map[int32]int)
 	for k, r := range s.one {
 		if !s.present[k].Get(i) {
