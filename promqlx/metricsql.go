@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	mql "github.com/VictoriaMetrics/metricsql"
@@ -335,6 +336,46 @@ func ParseSelectors(text string) ([][]*labels.Matcher, error) {
 	return eval.Matchers(m)
 }
 
+// MetricsQLIsWindow tells whether a query is all of it something with a window, q[d].
+// It is false for one that does not parse.
+func MetricsQLIsWindow(text string) bool {
+	e, err := expandBounded(text)
+	w, ok := e.(*mql.RollupExpr)
+	return err == nil && ok && w.Window != nil
+}
+
+// MetricsQLNames returns the names of metrics that the selectors of a query name, each
+// once, sorted; none of one that does not parse.
+func MetricsQLNames(text string) (names []string) {
+	e, err := expandBounded(text)
+	if err != nil {
+		return nil
+	}
+	mql.VisitAll(e, func(e mql.Expr) {
+		m, ok := e.(*mql.MetricExpr)
+		if !ok {
+			return
+		}
+		for _, set := range m.LabelFilterss {
+			for _, f := range set {
+				if f.Label == series.NameLabel && !f.IsRegexp && !f.IsNegative {
+					names = append(names, f.Value)
+				}
+			}
+		}
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// expandBounded parses a text that is not to be evaluated.
+func expandBounded(text string) (mql.Expr, error) {
+	if err := checkLength(text, DefaultMaxQueryBytes); err != nil {
+		return nil, err
+	}
+	return metricsql.Expand(text)
+}
+
 // maxPretty is the longest text that is laid out: a bracket in it moves all that is
 // within, so that the result may have the square of it.
 const maxPretty = 16 << 10
@@ -350,10 +391,7 @@ func PrettifyMetricsQL(text string) (string, error) {
 // ExpandMetricsQL expands the WITH templates of a query of up to DefaultMaxQueryBytes,
 // and puts its filters where they save most.
 func ExpandMetricsQL(text string) (string, error) {
-	if err := checkLength(text, DefaultMaxQueryBytes); err != nil {
-		return "", err
-	}
-	e, err := metricsql.Expand(text)
+	e, err := expandBounded(text)
 	if err != nil {
 		return "", err
 	}

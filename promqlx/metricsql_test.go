@@ -169,3 +169,28 @@ func TestMetricsQLIsOfOneMoment(t *testing.T) {
 		r.Close()
 	}
 }
+
+func TestMetricsQLTexts(t *testing.T) {
+	require.True(t, MetricsQLIsWindow("m[5m]"))
+	require.True(t, MetricsQLIsWindow("WITH (a = m[5m]) a"))
+	require.False(t, MetricsQLIsWindow("rate(m[5m])"))
+	require.False(t, MetricsQLIsWindow("m["))
+	require.Equal(t, []string{"a", "b"}, MetricsQLNames(`b + rate(a[5m]) + {__name__="b"} + {__name__=~"c.*"}`))
+	require.Empty(t, MetricsQLNames("m["))
+
+	templates := "WITH (a0 = m+m"
+	for i := range 40 {
+		templates += fmt.Sprintf(", a%d = a%d+a%d", i+1, i, i)
+	}
+	templates += ") a40[5m]"
+	require.False(t, MetricsQLIsWindow(templates), "it is not written out")
+	require.Empty(t, MetricsQLNames(templates))
+	for _, text := range []string{templates, strings.Repeat("(", 1<<20)} {
+		_, err := ExpandMetricsQL(text)
+		require.ErrorContains(t, err, "too long query")
+		_, err = ParseSelectors(text)
+		require.ErrorContains(t, err, "too long query")
+	}
+	_, err := PrettifyMetricsQL(strings.Repeat("(", 1<<20))
+	require.ErrorContains(t, err, "too long query")
+}

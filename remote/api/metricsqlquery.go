@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	mql "github.com/VictoriaMetrics/metricsql"
-
 	"github.com/varvedb/varve/promqlx"
 	"github.com/varvedb/varve/remote/internal/vmhttp"
 )
@@ -116,10 +114,8 @@ func (a *API) vmShift(r *http.Request, q promqlx.MetricsQLQuery, now time.Time) 
 	if err == nil && (max(ahead, -ahead) >= offset || vmhttp.Bool(r.Form, "nocache")) {
 		return 0, nil
 	}
-	if e, err := mql.Parse(q.Text); err == nil {
-		if w, ok := e.(*mql.RollupExpr); ok && w.Window != nil {
-			return 0, nil
-		}
+	if promqlx.MetricsQLIsWindow(q.Text) {
+		return 0, nil
 	}
 	return ahead + offset, err
 }

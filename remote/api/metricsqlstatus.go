@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	mql "github.com/VictoriaMetrics/metricsql"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/varvedb/varve/promqlx"
@@ -242,23 +241,7 @@ func (a *API) namesAsked() map[string]int {
 	asked := map[string]int{}
 	const all, ever = 1 << 30, 100 * 365 * 24 * time.Hour
 	for _, row := range a.opts.Engine.TopQueries(all, ever).ByCount {
-		e, err := mql.Parse(row.Text)
-		if err != nil {
-			continue
-		}
-		in := map[string]bool{}
-		mql.VisitAll(e, func(e mql.Expr) {
-			if m, ok := e.(*mql.MetricExpr); ok {
-				for _, set := range m.LabelFilterss {
-					for _, f := range set {
-						if f.Label == labels.MetricName && !f.IsRegexp && !f.IsNegative {
-							in[f.Value] = true
-						}
-					}
-				}
-			}
-		})
-		for name := range in {
+		for _, name := range promqlx.MetricsQLNames(row.Text) {
 			asked[name] += row.Count
 		}
 	}
