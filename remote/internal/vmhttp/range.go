@@ -48,8 +48,8 @@ func ReadLookup(r *http.Request, parse ParseSelector, now time.Time, needsMatch 
 	if err != nil {
 		return l, err
 	}
-	l.Sets = narrow(l.Sets, extra)
-	return l, nil
+	l.Sets, err = narrow(l.Sets, extra)
+	return l, err
 }
 
 // ExtraFilters reads extra_label=name=value and extra_filters[]={...}: sets of
@@ -92,13 +92,19 @@ func ExtraFilters(r *http.Request, parse ParseSelector) ([][]*labels.Matcher, er
 	return all, nil
 }
 
+// maxSets is how many sets of matchers a request may come to.
+const maxSets = 10_000
+
 // narrow returns the sets that match what one of each side matches.
-func narrow(sets, extra [][]*labels.Matcher) [][]*labels.Matcher {
+func narrow(sets, extra [][]*labels.Matcher) ([][]*labels.Matcher, error) {
 	if len(sets) == 0 {
-		return extra
+		return extra, nil
 	}
 	if len(extra) == 0 {
-		return sets
+		return sets, nil
+	}
+	if n := len(sets) * len(extra); n > maxSets {
+		return nil, fmt.Errorf("too many filters: %d of match[] by %d of extra_filters[]; the maximum number is %d", len(sets), len(extra), maxSets)
 	}
 	var out [][]*labels.Matcher
 	for _, set := range sets {
@@ -106,5 +112,5 @@ func narrow(sets, extra [][]*labels.Matcher) [][]*labels.Matcher {
 			out = append(out, slices.Concat(set, e))
 		}
 	}
-	return out
+	return out, nil
 }

@@ -253,3 +253,20 @@ func TestDeepErrors(t *testing.T) {
 	f(strings.Repeat("n+(", 300)+"rate(m[1m],2)"+strings.Repeat(")", 300), `cannot execute "n + (n + (`, `...: unexpected number of args; got 2; want 1`)
 	f("n"+strings.Repeat(" @ (n", 300)+" @ NaN"+strings.Repeat(")", 300), "cannot evaluate `@` modifier: cannot evaluate \"n", bad)
 }
+
+// TestManyFilters: filters of the text and of who asks are joined, up to a bound, and
+// each series is found once.
+func TestManyFilters(t *testing.T) {
+	db := open(t)
+	filters := func(n int) (sets [][]*labels.Matcher) {
+		for i := range n {
+			sets = append(sets, []*labels.Matcher{labels.MustNewMatcher(labels.MatchNotEqual, "zone", fmt.Sprint(i))})
+		}
+		return sets
+	}
+	a, err := run(t, db, `sum(m{job="x" or a="1"})`, eval.Params{Scope: at(start), Filters: filters(3)})
+	require.NoError(t, err)
+	require.Equal(t, 1077.0, a.Series[0].Values[0])
+	_, err = run(t, db, `sum(m{job="x" or a="1"})`, eval.Params{Scope: at(start), Filters: filters(5001)})
+	require.ErrorContains(t, err, "too many filters joined by or: 2 of the selector by 5001")
+}

@@ -32,7 +32,10 @@ func (q *query) read(s Scope, c *call, m *mql.MetricExpr, window int64) ([]*seri
 	if c.f.NeedsSilence() {
 		mint -= silence
 	}
-	found, err := q.Select(mint, s.End, Join(sets, q.Filters))
+	if sets, err = joinSets(sets, q.Filters); err != nil {
+		return nil, err
+	}
+	found, err := q.find(mint, s.End, sets)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +58,7 @@ type leaf struct {
 	*query
 	call       *call
 	roller     *rollup.Roller
-	found      *Found
+	found      *selection
 	mint, maxt int64
 	grid       row.Grid
 	keeps      bool // names are kept because the text says so

@@ -44,21 +44,13 @@ type Answer struct {
 // Run evaluates an expression, which it does not change. An error is told as
 // Readable says.
 func Run(ctx context.Context, e *Prepared, p Params) (*Answer, error) {
-	q := &query{Params: p, ctx: ctx, prepared: e, bench: p.Memory.get(), pass: p.Gate.Pass(), store: p.DB}
-	q.pace.Ended = q.pause
+	q := &query{Params: p, ctx: ctx, prepared: e, bench: p.Memory.get()}
 	defer p.Memory.put(q.bench)
-	if err := q.pass.Take(ctx); err != nil {
+	end, err := q.begin(e.selects() * max(1, len(p.Filters)))
+	if err != nil {
 		return nil, err
 	}
-	defer q.pass.Leave()
-	if e.selects() > 1 {
-		m, err := p.DB.Moment() // what is asked of the second hangs on the first
-		if err != nil {
-			return nil, err
-		}
-		defer m.Close()
-		q.store = m
-	}
+	defer end()
 	s := p.Scope
 	s.maxPoints = MaxPoints
 	since := p.Meter.Used()
@@ -77,6 +69,30 @@ func Run(ctx context.Context, e *Prepared, p Params) (*Answer, error) {
 		return nil, err
 	}
 	return &Answer{Grid: s.grid(), Series: all, Fetched: q.fetched, Samples: q.samples}, nil
+}
+
+// begin waits for the query's turn, which lasts until end is called. What is asked for
+// by several look-ups is as of one moment: what the second has to match hangs on what
+// the first has found.
+func (q *query) begin(lookups int) (end func(), err error) {
+	q.pass, q.store = q.Gate.Pass(), q.DB
+	q.pace.Ended = q.pause
+	if err := q.pass.Take(q.ctx); err != nil {
+		return nil, err
+	}
+	if lookups < 2 {
+		return q.pass.Leave, nil
+	}
+	m, err := q.DB.Moment()
+	if err != nil {
+		q.pass.Leave()
+		return nil, err
+	}
+	q.store = m
+	return func() {
+		m.Close()
+		q.pass.Leave()
+	}, nil
 }
 
 // store is where series are found: as they are now, or as of one moment.

@@ -24,8 +24,16 @@ func Raw(ctx context.Context, m *mql.MetricExpr, p Params) ([]RawSeries, error) 
 	if err != nil {
 		return nil, err
 	}
-	q := &query{Params: p, ctx: ctx, store: p.DB}
-	found, err := q.Select(p.Scope.Start, p.Scope.End, Join(sets, p.Filters))
+	if sets, err = joinSets(sets, p.Filters); err != nil {
+		return nil, err
+	}
+	q := &query{Params: p, ctx: ctx}
+	end, err := q.begin(len(sets))
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	found, err := q.find(p.Scope.Start, p.Scope.End, sets)
 	if err != nil {
 		return nil, err
 	}

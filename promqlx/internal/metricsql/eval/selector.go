@@ -31,8 +31,7 @@ func Prepare(e mql.Expr) *Prepared {
 	return p
 }
 
-// selects returns how many sets of matchers the store is asked for, at least if there
-// are several.
+// selects returns how many sets of matchers the selectors of the expression have.
 func (p *Prepared) selects() (n int) {
 	for _, sets := range p.matchers {
 		n += len(sets)
@@ -87,13 +86,22 @@ func matcher(f *mql.LabelFilter) (*labels.Matcher, error) {
 	return m, nil
 }
 
-// Join returns the sets of matchers that match what both match.
-func Join(a, b [][]*labels.Matcher) [][]*labels.Matcher {
+// maxSets is how many sets of matchers one selector may come to: each is looked up and
+// pinned by itself.
+const maxSets = 10_000
+
+// joinSets returns the sets of matchers that match what both match. An error says that
+// they are too many.
+func joinSets(a, b [][]*labels.Matcher) ([][]*labels.Matcher, error) {
 	if len(b) == 0 {
-		return a
+		return a, nil
 	}
 	if len(a) == 0 {
-		return b
+		return b, nil
+	}
+	if n := len(a) * len(b); n > maxSets {
+		return nil, readablef("too many filters joined by or: %d of the selector by %d of extra filters; the maximum number is %d",
+			len(a), len(b), maxSets)
 	}
 	var out [][]*labels.Matcher
 	for _, x := range a {
@@ -101,21 +109,21 @@ func Join(a, b [][]*labels.Matcher) [][]*labels.Matcher {
 			out = append(out, append(append(make([]*labels.Matcher, 0, len(x)+len(y)), x...), y...))
 		}
 	}
-	return out
+	return out, nil
 }
 
-// Found is the series that sets of matchers select, each once.
-type Found struct {
+// selection is the series that sets of matchers select, each once.
+type selection struct {
 	views  []*tsdb.View
 	places []place // of the series, if there are several views
 }
 
 type place struct{ view, i int32 }
 
-// Select finds the series of sets of matchers with samples inside [mint, maxt]. It is
+// find finds the series of sets of matchers with samples inside [mint, maxt]. It is
 // to be closed.
-func (q *query) Select(mint, maxt int64, sets [][]*labels.Matcher) (*Found, error) {
-	f := &Found{}
+func (q *query) find(mint, maxt int64, sets [][]*labels.Matcher) (*selection, error) {
+	f := &selection{}
 	for _, set := range sets {
 		v, err := q.store.Select(q.ctx, mint, maxt, set...)
 		if err != nil {
@@ -125,17 +133,26 @@ func (q *query) Select(mint, maxt int64, sets [][]*labels.Matcher) (*Found, erro
 		f.views = append(f.views, v)
 	}
 	if len(f.views) > 1 {
-		f.merge()
+		if err := f.merge(q.pause); err != nil {
+			f.Close()
+			return nil, err
+		}
 	}
 	return f, nil
 }
 
-// merge numbers the series of several views, each series once.
-func (f *Found) merge() {
+// merge numbers the series of several views, each series once. alive tells why it is to
+// end, if it is.
+func (f *selection) merge(alive func() error) error {
 	seen := map[uint64][]labels.Labels{}
 	for k, v := range f.views {
 	next:
 		for i := range v.Len() {
+			if i&1023 == 0 {
+				if err := alive(); err != nil {
+					return err
+				}
+			}
 			ls := v.Labels(i)
 			h := ls.Hash()
 			for _, other := range seen[h] {
@@ -147,10 +164,11 @@ func (f *Found) merge() {
 			f.places = append(f.places, place{int32(k), int32(i)})
 		}
 	}
+	return nil
 }
 
 // Len returns the number of series.
-func (f *Found) Len() int {
+func (f *selection) Len() int {
 	switch len(f.views) {
 	case 0:
 		return 0
@@ -160,7 +178,7 @@ func (f *Found) Len() int {
 	return len(f.places)
 }
 
-func (f *Found) at(i int) (*tsdb.View, int) {
+func (f *selection) at(i int) (*tsdb.View, int) {
 	if len(f.views) == 1 {
 		return f.views[0], i
 	}
@@ -169,25 +187,25 @@ func (f *Found) at(i int) (*tsdb.View, int) {
 }
 
 // Labels returns the labels of a series.
-func (f *Found) Labels(i int) labels.Labels {
+func (f *selection) Labels(i int) labels.Labels {
 	v, k := f.at(i)
 	return v.Labels(k)
 }
 
 // Read appends the samples of a series.
-func (f *Found) Read(i int, mint, maxt int64, into *tsdb.Samples) error {
+func (f *selection) Read(i int, mint, maxt int64, into *tsdb.Samples) error {
 	v, k := f.at(i)
 	return v.Read(k, mint, maxt, into)
 }
 
 // AppendNarrow appends the samples of a series as they are kept decoded, if they are.
-func (f *Found) AppendNarrow(i int, mint, maxt int64, dst []tsdb.Narrow) ([]tsdb.Narrow, bool) {
+func (f *selection) AppendNarrow(i int, mint, maxt int64, dst []tsdb.Narrow) ([]tsdb.Narrow, bool) {
 	v, k := f.at(i)
 	return v.AppendNarrow(k, mint, maxt, dst)
 }
 
 // Err returns the damage that was met, what views leave out too.
-func (f *Found) Err() error {
+func (f *selection) Err() error {
 	var errs []error
 	for _, v := range f.views {
 		errs = append(errs, v.Err())
@@ -196,7 +214,7 @@ func (f *Found) Err() error {
 }
 
 // Close lets go of the views.
-func (f *Found) Close() {
+func (f *selection) Close() {
 	for _, v := range f.views {
 		v.Close()
 	}
