@@ -35,17 +35,7 @@ func newPredictLinear(a args) (kernel, error) {
 // regression is the straight line through the samples: its value at the step, and
 // its slope per second.
 func regression(w *window) (v, k float64) {
-	if len(w.values) == 0 {
-		return nan, nan
-	}
-	if stat.Constant(w.values) {
-		return w.values[0], 0
-	}
-	var l stat.Line
-	for i, v := range w.values {
-		l.Add(seconds(w.timestamps[i]-w.t), v)
-	}
-	return l.Solve()
+	return stat.Line(w.values, w.timestamps, w.t)
 }
 
 // newHoltWinters is double exponential smoothing; factors outside of 0 to 1 yield

@@ -55,10 +55,15 @@ var bounds = func() (b [Buckets]string) {
 // Bound returns the upper bound of a bucket, as the label le has it.
 func Bound(bucket int) string { return bounds[bucket] }
 
-// Range returns both bounds of a bucket, as the label vmrange has them.
-func Range(bucket int) string {
-	if bucket == 0 {
-		return "0..." + bounds[0]
+// ranges are both bounds of the buckets. It is never written to.
+var ranges = func() (r [Buckets]string) {
+	from := "0"
+	for i, to := range bounds {
+		r[i] = from + "..." + to
+		from = to
 	}
-	return bounds[bucket-1] + "..." + bounds[bucket]
-}
+	return r
+}()
+
+// Range returns both bounds of a bucket, as the label vmrange has them.
+func Range(bucket int) string { return ranges[bucket] }

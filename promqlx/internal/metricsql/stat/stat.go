@@ -93,40 +93,42 @@ func Mode(prev float64, sorted []float64) float64 {
 	return found
 }
 
-// Constant tells whether there is the same value everywhere; one always is, NaN or not.
-func Constant(values []float64) bool {
+// Line returns the straight line through samples, in milliseconds, that are no NaN: its
+// value at a time, and its slope per second; NaNs if there are none. As linearRegression
+// of VictoriaMetrics' promql/rollup.go.
+func Line(values []float64, times []int64, at int64) (v, k float64) {
+	if len(values) > 0 && constant(values) {
+		return values[0], 0
+	}
+	var vs, ts, tvs, tts float64
+	n := 0
+	for i, v := range values {
+		if v != v {
+			continue
+		}
+		t := float64(times[i]-at) / 1e3
+		vs += v
+		ts += t
+		tvs += float64(t * v)
+		tts += float64(t * t)
+		n++
+	}
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
+	count := float64(n)
+	if d := tts - ts*ts/count; math.Abs(d) >= 1e-6 {
+		k = (tvs - ts*vs/count) / d
+	}
+	return vs/count - k*ts/count, k
+}
+
+// constant tells whether there is the same value everywhere; one always is, NaN or not.
+func constant(values []float64) bool {
 	for _, v := range values[1:] {
 		if v != values[0] {
 			return false
 		}
 	}
 	return true
-}
-
-// Line is the straight line through samples that are added to it: as linearRegression
-// of VictoriaMetrics' promql/rollup.go.
-type Line struct{ n, v, t, tv, tt float64 }
-
-// Add adds a sample, t seconds from where the line is asked for; a NaN does not count.
-func (l *Line) Add(t, v float64) {
-	if v != v {
-		return
-	}
-	l.n++
-	l.v += v
-	l.t += t
-	l.tv += float64(t * v)
-	l.tt += float64(t * t)
-}
-
-// Solve returns the line's value at t = 0 and its slope per second, NaN if it has no
-// samples.
-func (l *Line) Solve() (v, k float64) {
-	if l.n == 0 {
-		return math.NaN(), math.NaN()
-	}
-	if d := l.tt - float64(l.t*l.t/l.n); math.Abs(d) >= 1e-6 {
-		k = (l.tv - float64(l.t*l.v/l.n)) / d
-	}
-	return l.v/l.n - float64(k*l.t/l.n), k
 }

@@ -65,19 +65,18 @@ func TestMode(t *testing.T) {
 }
 
 func TestLine(t *testing.T) {
-	var l stat.Line
-	v, k := l.Solve()
-	same(t, nan, v)
-	same(t, nan, k)
-	l.Add(1, nan)
-	l.Add(0, 3)
-	l.Add(2, 7)
-	v, k = l.Solve()
-	same(t, 3, v)
-	same(t, 2, k)
-	require.True(t, stat.Constant([]float64{nan}))
-	require.True(t, stat.Constant([]float64{1, 1}))
-	require.False(t, stat.Constant([]float64{1, nan}))
+	f := func(v, k float64, values []float64, times []int64, at int64) {
+		t.Helper()
+		gotV, gotK := stat.Line(values, times, at)
+		same(t, v, gotV)
+		same(t, k, gotK)
+	}
+	f(nan, nan, nil, nil, 0)
+	f(nan, 0, []float64{nan}, []int64{0}, 0)
+	f(nan, nan, []float64{nan, nan}, []int64{0, 1000}, 0)
+	f(3, 2, []float64{nan, 3, 7}, []int64{1000, 5000, 7000}, 5000)
+	f(4, 0, []float64{4, 4}, []int64{1000, 2000}, 9000)
+	f(5, 0, []float64{nan, 5}, []int64{1000, 2000}, 2000)
 }
 
 func TestBuckets(t *testing.T) {

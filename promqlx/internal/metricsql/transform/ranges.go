@@ -142,10 +142,14 @@ func rangeLinearRegression(c *call) ([]*series.Series, error) {
 	if err := c.want(1); err != nil {
 		return nil, err
 	}
+	times := make([]int64, c.Grid.N) // since the first step
+	for i := range times {
+		times[i] = int64(i) * c.Grid.Step
+	}
 	for _, s := range c.Args[0] {
-		v, k := linearRegression(s.Values, c.Grid.Step)
+		v, k := stat.Line(s.Values, times, 0)
 		for i := range s.Values {
-			s.Values[i] = v + k*float64(int64(i)*c.Grid.Step)/1e3 // in this order, for the last bit
+			s.Values[i] = v + k*float64(times[i])/1e3 // in this order, for the last bit
 		}
 	}
 	return c.Args[0], nil

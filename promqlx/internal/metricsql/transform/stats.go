@@ -33,19 +33,3 @@ func quantile(phi float64, values []float64) float64 {
 	slices.Sort(there)
 	return stat.Quantile(phi, there)
 }
-
-// seconds returns how far step i lies behind the first.
-func seconds(i int, step int64) float64 { return float64(int64(i)*step) / 1e3 }
-
-// linearRegression returns the value at the first step of the line through values, and
-// its slope per second.
-func linearRegression(values []float64, step int64) (v, k float64) {
-	if stat.Constant(values) {
-		return values[0], 0
-	}
-	var l stat.Line
-	for i, v := range values {
-		l.Add(seconds(i, step), v)
-	}
-	return l.Solve()
-}
