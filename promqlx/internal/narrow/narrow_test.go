@@ -139,3 +139,18 @@ func BenchmarkWindows(b *testing.B) {
 		})
 	}
 }
+
+// TestAppendStops: many samples in each of many windows are not looked at once nobody
+// waits for them.
+func TestAppendStops(t *testing.T) {
+	of := []tsdb.Narrow{{Start: 1, Step: 1, Count: 5000, Width: 1, Bytes: make([]byte, 5000)}}
+	asked := 0
+	s := &narrow.Scratch{Over: func(samples int) bool {
+		asked++
+		require.Greater(t, samples, 10_000, "it is seldom asked")
+		return asked == 3
+	}}
+	out := narrow.Sum.Append(nil, row.Grid{Start: 5000, Step: 1, N: 100_000}, 1<<40, of, s)
+	require.Len(t, out, 100_000)
+	require.Equal(t, 3, asked)
+}

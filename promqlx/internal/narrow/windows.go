@@ -49,7 +49,17 @@ func (op Op) Can(of []tsdb.Narrow) bool {
 }
 
 // Scratch is what Append works at with, for one goroutine. The zero value is ready.
-type Scratch struct{ counts []int }
+type Scratch struct {
+	// Over is told how many samples were looked at, now and then, and tells whether to
+	// stop; what Append returns then is of no use. nil goes on.
+	Over func(samples int) bool
+
+	counts []int
+}
+
+// overLen is how many samples are looked at between two questions: some ten
+// microseconds.
+const overLen = 1 << 16
 
 // Append appends what a function yields over the windows (t-width, t] for each step t
 // of a grid, NaN where there is no sample in them. The samples are in the order of
@@ -83,11 +93,17 @@ func (op Op) Append(dst []float64, g row.Grid, width int64, of []tsdb.Narrow, s 
 
 // fold takes the samples of one piece into the windows that they are in.
 func (op Op) fold(out []float64, w *windows, s *Scratch) {
-	p := w.of
+	p, work := w.of, 0
 	for n := w.first; n < w.end; n++ {
 		i, j := w.next()
 		if i == j {
 			continue
+		}
+		if work += j - i; work > overLen {
+			if s.Over != nil && s.Over(work) {
+				return
+			}
+			work = 0
 		}
 		was := out[n]
 		none := math.IsNaN(was)

@@ -91,6 +91,7 @@ func narrowOp(name string) narrow.Op {
 
 func (l *leaf) run(s Scope) ([]*series.Series, error) {
 	l.bench.scratch.Pace, l.bench.scratch.Hold = &l.pace, l.holding(s)
+	l.bench.narrow.Over = l.pace.Over
 	l.bench.samples.WithStale = l.call.f.KeepsStale()
 	if l.call.aggr == nil {
 		return l.rows(s)
@@ -160,7 +161,7 @@ func (l *leaf) values(i int, dst []float64) (out []float64, ok bool, err error) 
 				for i := range b.pieces {
 					l.samples += int64(b.pieces[i].Count)
 				}
-				return l.op.Append(dst, l.grid, l.width, b.pieces, &b.narrow), true, nil
+				return l.op.Append(dst, l.grid, l.width, b.pieces, &b.narrow), true, l.pace.Err()
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func (m *Memory) put(b *bench) {
 		return
 	}
 	b.samples.Reset()
-	b.scratch.Pace, b.scratch.Hold = nil, nil
+	b.scratch.Pace, b.scratch.Hold, b.narrow.Over = nil, nil, nil
 	clear(b.pieces[:cap(b.pieces)]) // they refer to what the store keeps
 	m.benches.Put(b)
 }

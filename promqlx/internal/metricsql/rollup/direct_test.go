@@ -67,9 +67,6 @@ func windows(r *rand.Rand) Windows {
 	if r.IntN(3) == 0 {
 		w.Lookback = 1 + r.Int64N(200_000)
 	}
-	if r.IntN(5) == 0 {
-		w.MinStaleness = 1 + r.Int64N(200_000)
-	}
 	return w
 }
 

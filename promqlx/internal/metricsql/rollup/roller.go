@@ -9,10 +9,9 @@ import (
 
 // Windows are the windows of a rollup, all in milliseconds.
 type Windows struct {
-	Grid         row.Grid // a window ends at each step
-	Window       int64    // 0: the query gives none; never negative
-	Lookback     int64    // the query's max_lookback; 0: none
-	MinStaleness int64    // how long a series may be silent at least; 0: none
+	Grid     row.Grid // a window ends at each step
+	Window   int64    // 0: the query gives none; never negative
+	Lookback int64    // the query's max_lookback; 0: none
 }
 
 // config is one of the results that a function has for each series.

@@ -43,9 +43,6 @@ func (r *Roller) reach(timestamps []int64, s *Scratch) (width, prev int64) {
 	if w.Lookback > 0 {
 		prev = min(prev, w.Lookback)
 	}
-	if w.MinStaleness > 0 {
-		prev = max(prev, w.MinStaleness)
-	}
 	if w.Window > 0 {
 		return w.Window, prev
 	}
