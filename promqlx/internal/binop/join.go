@@ -32,6 +32,7 @@ func (j *Join) Run(left, right []*row.Row) ([]*row.Row, error) {
 	}
 	s := j.stream(one, len(many))
 	s.fresh = true
+	held := int64(0)
 	out := make([]*row.Row, 0, len(many))
 	emit := func(r *row.Row) error {
 		out = append(out, r)
@@ -43,6 +44,12 @@ func (j *Join) Run(left, right []*row.Row) ([]*row.Row, error) {
 		}
 		if err := s.Add(r, emit); err != nil {
 			return nil, err
+		}
+		if bytes := s.Bytes(); bytes-held > 1<<16 {
+			if err := j.Env.Hold(uint64(bytes - held)); err != nil {
+				return nil, err
+			}
+			held = bytes
 		}
 	}
 	if err := s.End(emit); err != nil {

@@ -138,6 +138,9 @@ func (s *stream) Add(r *row.Row, emit func(*row.Row) error) error {
 	for w, x := range there {
 		s.manyThere[w] |= x
 	}
+	if !s.undecided(there) {
+		return nil
+	}
 	g := s.signs.of(r.Labels, s.fillOne == nil)
 	if g < 0 {
 		return nil
@@ -145,6 +148,9 @@ func (s *stream) Add(r *row.Row, emit func(*row.Row) error) error {
 	s.meet(g, there)
 	odd := hasHistogram(r) || trims(s.Op)
 	for i, m := range s.meetings {
+		if err := s.Env.Alive(i); err != nil {
+			return err
+		}
 		var one *row.Row
 		ls := labels.EmptyLabels()
 		if m.one >= 0 {
@@ -156,7 +162,10 @@ func (s *stream) Add(r *row.Row, emit func(*row.Row) error) error {
 		}
 		into := r
 		if odd || i < len(s.meetings)-1 {
-			into = s.space()
+			var err error
+			if into, err = s.space(); err != nil {
+				return err
+			}
 		}
 		ls = s.labeler.of(r.Labels, ls)
 		if err := s.combine(g, into, r, one, ls, m.at, odd, emit); err != nil {
@@ -232,14 +241,23 @@ func (s *stream) Bytes() int64 {
 }
 
 // space returns an empty row.
-func (s *stream) space() *row.Row {
-	if s.fresh || s.scratch == nil {
+func (s *stream) space() (*row.Row, error) {
+	switch {
+	case s.fresh: // several rows of one side may meet several of the other
+		if err := s.Env.Hold(rowBytes + 8*uint64(s.Env.Grid.N)); err != nil {
+			return nil, err
+		}
+		return row.New(s.Env.Grid.N), nil
+	case s.scratch == nil:
 		s.scratch = row.New(s.Env.Grid.N)
-		return s.scratch
+	default:
+		s.scratch.Reset()
 	}
-	s.scratch.Reset()
-	return s.scratch
+	return s.scratch, nil
 }
+
+// rowBytes is about what a row takes beside its values, and its labels.
+const rowBytes = 300
 
 // End combines what nothing matched with the value that is filled in, and tells
 // the join's error. Annotations are added if there is none.
@@ -276,7 +294,10 @@ func (s *stream) unmatched(k int32, emit func(*row.Row) error) error {
 	}
 	into, odd := r, hasHistogram(r) || trims(s.Op)
 	if odd {
-		into = s.space()
+		var err error
+		if into, err = s.space(); err != nil {
+			return err
+		}
 	}
 	ls := s.labeler.of(matchLabels(r.Labels, s.Matching), r.Labels)
 	return s.combine(g, into, nil, r, ls, at, odd, emit)

@@ -57,6 +57,24 @@ func (s *stream) lastAt(i int, err error) {
 
 func (s *stream) manyToOne() bool { return s.Matching.Card != parser.CardOneToOne }
 
+// undecided leaves those steps of at that come before the first one that is known to
+// fail, and tells whether there are any: what comes later changes nothing any more,
+// and duplicates may make it as much as the product of both sides.
+func (s *stream) undecided(at row.Bits) bool {
+	filled := s.fillMany != nil || s.fillOne != nil
+	for w, x := range s.duplicates {
+		if !filled {
+			x &= s.manyThere[w]
+		}
+		if x != 0 {
+			at[w] &= x&-x - 1
+			clear(at[w+1:])
+			break
+		}
+	}
+	return at.Any()
+}
+
 // decideDuplicates finds the first duplicate that matters, before rows of the
 // "one" side change.
 func (s *stream) decideDuplicates() {
