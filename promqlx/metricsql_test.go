@@ -194,3 +194,34 @@ func TestMetricsQLTexts(t *testing.T) {
 	_, err := PrettifyMetricsQL(strings.Repeat("(", 1<<20))
 	require.ErrorContains(t, err, "too long query")
 }
+
+// What a function makes of one series, and the groups of an aggregate, are counted
+// as they come up, not when all is there.
+func TestMetricsQLMemoryInTheMaking(t *testing.T) {
+	db, err := tsdb.Open(t.TempDir(), tsdb.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	st := tsdb.NewStorage(db)
+	app := st.Appender(t.Context())
+	const n = 2000
+	for i := range int64(n) {
+		_, err := app.Append(0, labels.FromStrings("__name__", "one"), mqlStart+i*1000, float64(i)/8)
+		require.NoError(t, err)
+		_, err = app.Append(0, labels.FromStrings("__name__", "many", "a", fmt.Sprint(i)), mqlStart, 1)
+		require.NoError(t, err)
+	}
+	require.NoError(t, app.Commit())
+	e, err := New(Options{MaxQueryMemory: 1 << 20})
+	require.NoError(t, err)
+	for _, text := range []string{
+		`count_values_over_time("v", one[1h])`, `count(count_values_over_time("v", one[1h]))`, `count_values_over_time("v", sum(one)[1h:1s])`,
+		"sum(rate(many[1h])) by (a)", "any(last_over_time(many[1h])) by (a)", `sum(count_values_over_time("v", one[1h])) by (v)`,
+	} {
+		r := e.MetricsQL(t.Context(), st, MetricsQLQuery{Text: text, Start: mqlStart, End: mqlStart + n*1000, Step: 1000})
+		var tooMuch *MemoryError
+		require.ErrorAs(t, r.Err, &tooMuch, text)
+		require.Less(t, tooMuch.Needs, int64(2<<20), text)
+		r.Close()
+	}
+	require.Zero(t, e.memory.Reserved())
+}

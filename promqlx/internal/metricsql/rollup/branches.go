@@ -56,16 +56,10 @@ func (b *branches) grow(label, value string) *series.Series {
 // room tells whether there is room for one more series. If there is none, the work is
 // to end.
 func (b *branches) room() bool {
-	s := b.scratch
-	if b.spill != nil || s.Hold == nil {
-		return b.spill == nil
-	}
-	err := s.Hold(1)
-	if err != nil {
-		s.Pace.Stop(err)
+	if b.spill == nil && !b.scratch.room() {
 		b.spill = &series.Series{Values: make([]float64, b.steps)}
 	}
-	return err == nil
+	return b.spill == nil
 }
 
 func labelledSpecs() map[string]*spec {
@@ -87,6 +81,9 @@ func newCountValues(a args) (kernel, error) {
 	}
 	return func(w *window) float64 {
 		for _, v := range w.values {
+			if w.out.spill != nil {
+				break
+			}
 			w.s.text = strconv.AppendFloat(w.s.text[:0], v, 'g', -1, 64)
 			count := &w.out.atBytes(label, w.s.text).Values[w.step]
 			if isNaN(*count) {

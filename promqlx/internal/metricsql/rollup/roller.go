@@ -78,6 +78,9 @@ func (r *Roller) Append(dst []*series.Series, name *series.Name, keepNames bool,
 	}
 	for i := range r.configs {
 		c := &r.configs[i]
+		if !s.room() {
+			break
+		}
 		dst = append(dst, &series.Series{
 			Name:   r.name(name, keepNames, c.tag),
 			Values: r.run(make([]float64, 0, r.w.Grid.N), c, values, timestamps, s),

@@ -1,12 +1,14 @@
 package rollup_test
 
 import (
+	"errors"
 	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	mql "github.com/VictoriaMetrics/metricsql"
 	"github.com/prometheus/prometheus/model/value"
@@ -274,4 +276,49 @@ func TestGap(t *testing.T) {
 	require.Equal(t, 2.0, at(0), "109 - 107")
 	require.Equal(t, 2.0, at(40), "7 is near enough to 9, and 100 to 7")
 	require.Equal(t, 9.0, at(20), "too far away: 9 - 0")
+}
+
+// A series ends when it is asked to, in the middle of its windows, and makes no more
+// series than there is room for.
+func TestWatchedWork(t *testing.T) {
+	const n = 20_000
+	w := rollup.Windows{Grid: row.Grid{Start: 1, Step: 1, N: n}, Window: n}
+	work := func(text string, hold func(int) error, ended func() error) ([]*series.Series, error) {
+		_, r, err := prepare(text, &w)
+		require.NoError(t, err, text)
+		values, times := make([]float64, n), make([]int64, n)
+		for i := range values {
+			values[i], times[i] = float64(i*7%n)+0.5, int64(i+1)
+		}
+		s := rollup.Scratch{Pace: &series.Pace{Ended: ended}, Hold: hold}
+		all := r.Append(nil, &series.Name{Group: "m"}, false, values, times, &s)
+		return all, s.Pace.Err()
+	}
+	stop := errors.New("stop")
+	for _, text := range []string{"mode_over_time(m[20s])", "histogram_over_time(m[20s])", "sum_over_time(m[20s])", "avg_over_time(m[20s])",
+		"sum2_over_time(m[20s])", "distinct_over_time(m[20s])"} {
+		asked := 0
+		begun := time.Now()
+		_, err := work(text, nil, func() error {
+			if asked++; asked > 2 {
+				return stop
+			}
+			return nil
+		})
+		require.ErrorIs(t, err, stop, text)
+		require.Equal(t, 3, asked, text)
+		require.Less(t, time.Since(begun), 5*time.Second, text)
+	}
+	for text, room := range map[string]int{`count_values_over_time("v", m[20s])`: 10, "histogram_over_time(m[20s])": 3, "rollup(m[20s])": 2,
+		`quantiles_over_time("phi", 0.1, 0.2, 0.3, m[20s])`: 2} {
+		held := 0
+		all, err := work(text, func(k int) error {
+			if held += k; held > room {
+				return stop
+			}
+			return nil
+		}, nil)
+		require.ErrorIs(t, err, stop, text)
+		require.LessOrEqual(t, len(all), room, text)
+	}
 }

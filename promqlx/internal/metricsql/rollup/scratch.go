@@ -11,8 +11,8 @@ type Scratch struct {
 	// Pace is asked whether to go on. Whoever calls a Roller asks it for an error before
 	// using what came out; nil goes on.
 	Pace *series.Pace
-	// Hold is asked for room for one more series by functions that make several of one,
-	// and ends the Pace if it denies it; nil has room for any number.
+	// Hold is asked for room before each series that Append makes, and ends the Pace if
+	// it denies it; nil has room for any number.
 	Hold func(series int) error
 
 	floats []float64
@@ -27,4 +27,16 @@ type Scratch struct {
 // Cap returns how many values there is room for at the most in one piece.
 func (s *Scratch) Cap() int {
 	return max(cap(s.floats), cap(s.sorted), cap(s.unused), cap(s.ring))
+}
+
+// room asks for room for one more series, and tells whether there is any.
+func (s *Scratch) room() bool {
+	if s.Hold == nil {
+		return true
+	}
+	err := s.Hold(1)
+	if err != nil {
+		s.Pace.Stop(err)
+	}
+	return err == nil
 }
