@@ -7,13 +7,13 @@ import (
 )
 
 // take gives dst those labels of src that are named, or all of them if "*" is; with
-// a prefix before their keys, and without those to be skipped. One that is named and
-// not there is taken away.
-func take(dst, src *series.Name, names, skip []string, prefix string) {
+// their keys as prefixed makes them, and without those to be skipped. One that is
+// named and not there is taken away.
+func take(dst, src *series.Name, names, skip []string, prefixed func(key string) string) {
 	if len(names) == 1 && names[0] == "*" {
 		for _, t := range src.Tags {
 			if !slices.Contains(skip, t.Key) {
-				dst.Set(prefix+t.Key, t.Value)
+				dst.Set(prefixed(t.Key), t.Value)
 			}
 		}
 		return
@@ -31,6 +31,6 @@ func take(dst, src *series.Name, names, skip []string, prefix string) {
 			dst.Remove(key)
 			continue
 		}
-		dst.Set(prefix+key, src.Tags[at].Value)
+		dst.Set(prefixed(key), src.Tags[at].Value)
 	}
 }

@@ -77,6 +77,7 @@ type joiner struct {
 	pace    *series.Pace
 	out     []pair
 	key     []byte
+	keys    map[string]string // by key: it with the prefix
 }
 
 func newJoiner(c *Call) *joiner {
@@ -194,11 +195,25 @@ func (j *joiner) takeLabels(dst, src *series.Name) {
 	if j.matcher.on {
 		skip = j.matcher.keys
 	}
-	prefix := ""
-	if p := j.be.JoinModifierPrefix; p != nil {
-		prefix = p.S
+	take(dst, src, j.be.JoinModifier.Args, skip, j.prefixed)
+}
+
+// prefixed returns a key with the join's prefix. Each is made once: a prefix may be as
+// long as a query.
+func (j *joiner) prefixed(key string) string {
+	p := j.be.JoinModifierPrefix
+	if p == nil || p.S == "" {
+		return key
 	}
-	take(dst, src, j.be.JoinModifier.Args, skip, prefix)
+	full, ok := j.keys[key]
+	if !ok {
+		if j.keys == nil {
+			j.keys = make(map[string]string)
+		}
+		full = p.S + key
+		j.keys[key] = full
+	}
+	return full
 }
 
 // tags returns a series' labels as error texts have them, without the metric's name.

@@ -17,7 +17,7 @@ func (q *query) expr(s Scope, e mql.Expr) ([]*series.Series, error) {
 	if err := q.pause(); err != nil {
 		return nil, err
 	}
-	since := q.Meter.Used()
+	since := q.used()
 	all, err := q.traced(s, e)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (q *query) transform(s Scope, e *mql.FuncExpr) ([]*series.Series, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := transform.Eval(&transform.Call{Expr: e, Grid: s.grid(), End: s.End, Args: args, Now: q.Now, Pace: &q.pace, Hold: q.holding(s)})
+	all, err := transform.Eval(&transform.Call{Expr: e, Grid: s.grid(), End: s.End, Args: args, Now: q.Now, Pace: &q.pace, Hold: q.holding(s), HoldText: q.holdText})
 	if err != nil {
 		return nil, readable{&about{"cannot evaluate", e, err}}
 	}

@@ -184,7 +184,7 @@ func (l *leaf) rows(s Scope) (out []*series.Series, err error) {
 			continue
 		}
 		name := series.FromLabels(l.found.Labels(i))
-		before, since := len(out), l.Meter.Used()
+		before, since := len(out), l.used()
 		out = l.roller.Append(out, &name, l.keeps, samples.F, samples.T, &l.bench.scratch)
 		if err := l.pace.Err(); err != nil {
 			return nil, err
@@ -208,7 +208,7 @@ func (l *leaf) foldNames(fold *aggr.Fold) error {
 			continue
 		}
 		name := series.FromLabels(l.found.Labels(i))
-		since := l.Meter.Used()
+		since := l.used()
 		rows = l.roller.Append(rows[:0], &name, l.keeps, samples.F, samples.T, &l.bench.scratch)
 		if err := l.pace.Err(); err != nil {
 			return err

@@ -53,7 +53,7 @@ func Run(ctx context.Context, e *Prepared, p Params) (*Answer, error) {
 	defer end()
 	s := p.Scope
 	s.maxPoints = MaxPoints
-	since := p.Meter.Used()
+	since := q.used()
 	all, err := q.expr(s, e.Expr)
 	if err != nil {
 		return nil, err
@@ -107,6 +107,7 @@ type query struct {
 	prepared *Prepared
 	fetched  int
 	samples  int64 // that were read
+	texts    int64 // bytes of labels that functions made
 	bench    *bench
 	pass     budget.Pass
 	pace     series.Pace // of kernels
@@ -179,20 +180,36 @@ func (q *query) pause() error {
 	return q.pass.Yield(q.ctx)
 }
 
-// hold counts the memory of so many series on a grid.
+// hold counts the memory of so many series on a grid; less than 0 are given back.
 func (q *query) hold(n int, g row.Grid) error {
-	return q.Meter.Grow(seriesSize(n, g))
+	return q.grow(seriesSize(n, g))
 }
 
-// settle makes what is counted, since so much was, the series of one expression: what
-// they were made of is garbage.
-func (q *query) settle(since int64, n int, g row.Grid) error {
-	more := since + seriesSize(n, g) - q.Meter.Used()
-	if more < 0 {
-		q.Meter.Shrink(-more)
+// holdText counts the memory of labels until the query ends: series share them, and
+// which are garbage nobody knows.
+func (q *query) holdText(bytes int64) error {
+	err := q.grow(bytes)
+	if err == nil {
+		q.texts += bytes
+	}
+	return err
+}
+
+func (q *query) grow(bytes int64) error {
+	if bytes < 0 {
+		q.Meter.Shrink(-bytes)
 		return nil
 	}
-	return q.Meter.Grow(more)
+	return q.Meter.Grow(bytes)
+}
+
+// used returns how much is counted but for texts.
+func (q *query) used() int64 { return q.Meter.Used() - q.texts }
+
+// settle makes what is counted, since so much was used, the series of one expression: what
+// they were made of is garbage.
+func (q *query) settle(since int64, n int, g row.Grid) error {
+	return q.grow(since + seriesSize(n, g) - q.used())
 }
 
 // holding is hold for kernels that make series.

@@ -147,7 +147,7 @@ func (q *query) rollupSubquery(s Scope, c *call) ([]*series.Series, error) {
 				values, times = append(values, v), append(times, from.T(k))
 			}
 		}
-		before, since := len(out), q.Meter.Used()
+		before, since := len(out), q.used()
 		out = roller.Append(out, &one.Name, c.keepsNames(), values, times, &scratch)
 		if err := q.pace.Err(); err != nil {
 			return nil, err

@@ -105,8 +105,12 @@ func histogramQuantiles(c *call) ([]*series.Series, error) {
 			buckets[k] = s.Clone()
 		}
 		text := strconv.FormatFloat(phis[0], 'g', -1, 64)
+		before := len(answer)
 		for _, s := range c.quantiles(phis, buckets, "") {
 			answer = append(answer, labelled(s, label, text))
+		}
+		if err := c.hold(len(answer) - before - len(buckets)); err != nil {
+			return nil, err
 		}
 	}
 	return answer, nil

@@ -60,7 +60,9 @@ func labelSet(c *call) ([]*series.Series, error) {
 	}
 	for _, s := range c.Args[0] {
 		for _, p := range pairs {
-			put(&s.Name, p.key, p.value)
+			if err := c.label(s, p.key, p.value, 0); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return c.Args[0], nil
@@ -78,7 +80,10 @@ func labelCase(f func(string) string) function {
 		}
 		for _, s := range c.Args[0] {
 			for _, key := range keys {
-				put(&s.Name, key, f(s.Name.Get(key)))
+				value := f(s.Name.Get(key))
+				if err := c.label(s, key, value, len(value)); err != nil {
+					return nil, err
+				}
 			}
 		}
 		return c.Args[0], nil
@@ -108,7 +113,9 @@ func labelMap(c *call) ([]*series.Series, error) {
 		if to, ok := values[value]; ok {
 			value = to
 		}
-		put(&s.Name, key, value)
+		if err := c.label(s, key, value, 0); err != nil {
+			return nil, err
+		}
 	}
 	return c.Args[0], nil
 }
@@ -130,7 +137,9 @@ func labelCopy(move bool) function {
 				if value == "" {
 					continue
 				}
-				s.Name.Set(p.value, value)
+				if err := c.label(s, p.value, value, 0); err != nil {
+					return nil, err
+				}
 				if move && p.key != p.value {
 					s.Name.Remove(p.key)
 				}
@@ -151,10 +160,17 @@ func labelJoin(c *call) ([]*series.Series, error) {
 	dst, sep, keys := texts[0], texts[1], texts[2:]
 	values := make([]string, len(keys))
 	for _, s := range c.Args[0] {
+		size := len(sep) * max(0, len(keys)-1)
 		for i, key := range keys {
 			values[i] = s.Name.Get(key)
+			size += len(values[i])
 		}
-		put(&s.Name, dst, strings.Join(values, sep))
+		if err := c.room(size); err != nil {
+			return nil, err
+		}
+		if err := c.label(s, dst, strings.Join(values, sep), 0); err != nil {
+			return nil, err
+		}
 	}
 	return c.Args[0], nil
 }
@@ -173,7 +189,7 @@ func labelTransform(c *call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot compile regex %q: %w", pattern, err)
 	}
-	return replace(c.Args[0], key, re, key, to), nil
+	return c.replace(key, re, key, to)
 }
 
 // labelReplace is PromQL's.
@@ -190,16 +206,27 @@ func labelReplace(c *call) ([]*series.Series, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot compile regex %q: %w", pattern, err)
 	}
-	return replace(c.Args[0], src, re, dst, to), nil
+	return c.replace(src, re, dst, to)
 }
 
-func replace(all []*series.Series, src string, re *regexp.Regexp, dst, to string) []*series.Series {
-	for _, s := range all {
-		if value := s.Name.Get(src); re.MatchString(value) {
-			put(&s.Name, dst, re.ReplaceAllString(value, to))
+func (c *call) replace(src string, re *regexp.Regexp, dst, to string) ([]*series.Series, error) {
+	for _, s := range c.Args[0] {
+		value := s.Name.Get(src)
+		if !re.MatchString(value) {
+			if err := c.room(0); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		value, made, err := c.replaced(re, value, to)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.label(s, dst, value, made); err != nil {
+			return nil, err
 		}
 	}
-	return all
+	return c.Args[0], nil
 }
 
 // labelMatch makes the function that keeps series with a label whose value matches,
@@ -296,6 +323,9 @@ func labelGraphiteGroup(c *call) ([]*series.Series, error) {
 		parts = append(parts, part)
 	}
 	for _, s := range c.Args[0] {
+		if err := c.room(len(parts) * len(s.Name.Group)); err != nil {
+			return nil, err
+		}
 		s.Name.Group = graphiteGroup(s.Name.Group, parts)
 	}
 	return c.Args[0], nil

@@ -27,15 +27,19 @@ type Call struct {
 	// Pace is asked whether to go on; nil goes on. If it ends, so does Eval with its
 	// error.
 	Pace *series.Pace
-	// Hold is asked for room before so many series more than there were are made; nil
-	// has room for any number.
+	// Hold is asked for room before so many series more than there were are made; less
+	// than 0 are given back. Nil has room for any number.
 	Hold func(series int) error
+	// HoldText is asked for room for labels before those that are large are made; less
+	// than 0 bytes are given back. Nil has room for any.
+	HoldText func(bytes int64) error
 }
 
 // call is a Call under way.
 type call struct {
 	*Call
-	keepNames bool // what one would say of the values of the arguments still holds
+	keepNames bool  // what one would say of the values of the arguments still holds
+	owed      int64 // bytes of labels that HoldText is still to be asked for
 }
 
 type function func(c *call) ([]*series.Series, error)
@@ -53,11 +57,15 @@ func Eval(c *Call) ([]*series.Series, error) {
 	if f == nil {
 		return nil, fmt.Errorf("unknown func %q", c.Expr.Name)
 	}
-	all, err := f(&call{Call: c, keepNames: c.Expr.KeepMetricNames || keepsName(name)})
+	under := &call{Call: c, keepNames: c.Expr.KeepMetricNames || keepsName(name)}
+	all, err := f(under)
 	if ended := c.Pace.Err(); ended != nil {
 		return nil, ended
 	}
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	return all, under.settle()
 }
 
 // keepsName tells of functions of one value after another whether their answer means
