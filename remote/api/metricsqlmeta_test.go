@@ -144,6 +144,17 @@ func TestPrettifyAndExpand(t *testing.T) {
 	f("/expand-with-exprs?format=json&query=a%2Bb%7Bx=%221%22%7D", `{"status": "success","expr":"a{x=\"1\"} + b{x=\"1\"}"}`)
 	f("/expand-with-exprs?format=json", `{"status": "error","error":"query string cannot be empty"}`)
 	require.Contains(t, do(h, "GET", "/expand-with-exprs?format=json&query=sum(").Body.String(), `{"status": "error","error":"Cannot parse query: `)
+	long := strings.Repeat("abs(", 4000) + "m" + strings.Repeat(")", 4000)
+	require.Contains(t, do(h, "GET", "/prettify-query?query="+long).Body.String(), "too long query")
+	grows := strings.Repeat("ru(1,", 60) + "m" + strings.Repeat(")", 60)
+	const tooLong = "too long query; it has more than 65536 bytes when its WITH templates are written out"
+	for _, path := range []string{"/expand-with-exprs?format=json&query=", "/metricsql/api/v1/query?query=", "/metricsql/api/v1/series?match[]="} {
+		w := do(h, "GET", path+grows)
+		require.Contains(t, w.Body.String(), tooLong, path)
+		if strings.HasPrefix(path, "/metricsql") {
+			require.Equal(t, http.StatusUnprocessableEntity, w.Code, path)
+		}
+	}
 	w := do(h, "GET", "/expand-with-exprs?query="+with)
 	require.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
 	require.Contains(t, w.Body.String(), "m{a=&#34;&lt;b&gt;&#34;}")

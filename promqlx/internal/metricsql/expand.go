@@ -56,9 +56,41 @@ func (x *expansion) list(scope []*template, nodes []node) (out []node) {
 		if x.work--; x.left < 0 || x.work < 0 {
 			return nil
 		}
-		out = append(out, x.node(scope, &nodes[i])...)
+		n := &nodes[i]
+		made := x.node(scope, n)
+		if i+1 < len(nodes) && nodes[i+1].filters && !n.called && find(scope, n.name, 0) != nil {
+			x.cross(made, nodes[i+1:i+2])
+		}
+		out = append(out, made...)
 	}
 	return out
+}
+
+// cross counts what comes of filters behind a template with filters: each of one's
+// alternatives is put beside each of the other's.
+func (x *expansion) cross(a, b []node) {
+	sizeA, orsA := x.weigh(a)
+	sizeB, orsB := x.weigh(b)
+	x.left -= sizeA*orsB + sizeB*orsA
+}
+
+// weigh returns how many bytes and how many or there are.
+func (x *expansion) weigh(nodes []node) (size, ors int) {
+	for i := range nodes {
+		if x.work--; x.work < 0 {
+			return size, ors
+		}
+		n := &nodes[i]
+		size += n.size
+		if n.or {
+			ors++
+		}
+		for _, arg := range n.args {
+			s, o := x.weigh(arg)
+			size, ors = size+s, ors+o
+		}
+	}
+	return size, ors
 }
 
 func (x *expansion) node(scope []*template, n *node) []node {
@@ -80,7 +112,7 @@ func (x *expansion) node(scope []*template, n *node) []node {
 	if t := find(scope, n.name, len(n.args)); t != nil && (n.called || len(t.args) == 0) {
 		return x.call(scope, t, args)
 	}
-	out := node{size: n.size, called: n.called, args: args}
+	out := node{size: n.size, called: n.called, or: n.or, filters: n.filters, args: args}
 	if n.called { // a selector that is written out is no template any more
 		out.name = n.name
 	}

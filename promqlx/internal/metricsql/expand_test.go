@@ -44,6 +44,10 @@ func TestExpansionIsBounded(t *testing.T) {
 	f(strings.Repeat("ru(1, ", 60) + "m" + strings.Repeat(")", 60))
 	f(strings.Repeat("(", 1<<20))
 	f(strings.Repeat("ttf(", 60) + "m" + strings.Repeat(")", 60))
+	f("WITH (sum(x) = x+x) " + strings.Repeat("SUM(", 40) + "m" + strings.Repeat(")", 40))
+	f("WITH (sum(x) = x+x) " + strings.Repeat("sum by (a) (", 40) + "m" + strings.Repeat(")", 40))
+	f("WITH (t = {" + strings.Repeat(`l="x",`, 700) + `}) t{` + strings.Repeat(`l="y" or `, 700) + `a="b"}`)
+	f("WITH (t = {" + strings.Repeat(`l="x" or `, 700) + `a="b"}) t{` + strings.Repeat(`l="y",`, 700) + "}")
 }
 
 // TestLongTextsParse: what is long by itself is parsed, in time.
@@ -62,6 +66,7 @@ func TestLongTextsParse(t *testing.T) {
 	f(strings.Repeat(`m{a="b",c="d"}+`, 4000) + "m")
 	f(strings.Repeat("WITH (a=b) ", 500) + "m")
 	f(doubling(8, "m", "$+$", "$"))
+	f("WITH (t = m{" + strings.Repeat(`l="x",`, 700) + "}) t{" + strings.Repeat(`l="y",`, 700) + "}")
 	f("WITH (f(x) = x+x) f(f(f(m))) + " + strings.Repeat("(", 1000) + "m" + strings.Repeat(")", 1000))
 	f("ru(node_memory_free_bytes, node_memory_total_bytes{job=~\"a\\\\.b\"}) # ru(ru(")
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	mql "github.com/VictoriaMetrics/metricsql"
 )
 
 // node is a token, and what is in the brackets behind it if there are any.
@@ -14,7 +16,11 @@ type node struct {
 	op     byte   // of one that is a single byte and no name
 	quoted string // of a string, with its quotes
 	called bool   // a name with parentheses behind it
+	or     bool   // between filters
 	args   [][]node
+	// filters tells of those in braces, of which each of args is one, or several with or
+	// between them.
+	filters bool
 	// computed tells of __name__="a"+b, which is a name too.
 	computed bool
 
@@ -143,37 +149,47 @@ func (p *treeParser) list() (nodes []node) {
 		case "", ",", ")", "]", "}":
 			return nodes
 		}
-		nodes = append(nodes, p.node())
+		nodes = p.node(nodes)
 	}
 	return nil
 }
 
-func (p *treeParser) node() node {
+// node parses a token and what is in the brackets behind it, and appends it to those
+// before it.
+func (p *treeParser) node(nodes []node) []node {
 	n := node{size: len(p.token)}
 	switch c := p.token[0]; {
 	case strings.ContainsRune("([{", rune(c)):
+		n.filters = c == '{'
 		n.args = p.lists(map[byte]string{'(': ")", '[': "]", '{': "}"}[c])
-		if c == '{' {
-			for _, filters := range n.args {
+		for _, filters := range n.args {
+			if n.filters {
 				nameFilters(filters)
 			}
 		}
-		return n
+		return append(nodes, n)
 	case strings.ContainsRune("\"'`", rune(c)):
 		n.quoted = p.token
 	case len(p.token) == 1:
 		n.op = c
 	}
 	n.name, _ = scanName(p.token)
+	n.or = strings.EqualFold(p.token, "or")
 	p.next()
+	if mql.IsAggrFunc(n.name) && (strings.EqualFold(p.token, "by") || strings.EqualFold(p.token, "without")) {
+		nodes = p.node(nodes) // sum by (a) (x) is sum(x) by (a)
+	}
 	if n.name == "" || p.token != "(" {
-		return n
+		return append(nodes, n)
 	}
 	if strings.EqualFold(n.name, "with") {
-		return p.with()
+		return append(nodes, p.with())
+	}
+	if mql.IsAggrFunc(n.name) {
+		n.name = strings.ToLower(n.name)
 	}
 	n.called, n.args = true, p.lists(")")
-	return n
+	return append(nodes, n)
 }
 
 // lists parses lists in brackets, with commas between them.
