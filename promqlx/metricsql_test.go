@@ -216,6 +216,7 @@ func TestMetricsQLMemoryInTheMaking(t *testing.T) {
 	for _, text := range []string{
 		`count_values_over_time("v", one[1h])`, `count(count_values_over_time("v", one[1h]))`, `count_values_over_time("v", sum(one)[1h:1s])`,
 		"sum(rate(many[1h])) by (a)", "any(last_over_time(many[1h])) by (a)", `sum(count_values_over_time("v", one[1h])) by (v)`,
+		"sum(" + strings.Repeat("1, ", 500) + "1)", "union(" + strings.Repeat("time(), ", 500) + "1)", `label_set(one` + strings.Repeat(`, "a", "b"`, 500) + ")",
 	} {
 		r := e.MetricsQL(t.Context(), st, MetricsQLQuery{Text: text, Start: mqlStart, End: mqlStart + n*1000, Step: 1000})
 		var tooMuch *MemoryError
@@ -224,4 +225,22 @@ func TestMetricsQLMemoryInTheMaking(t *testing.T) {
 		r.Close()
 	}
 	require.Zero(t, e.memory.Reserved())
+}
+
+// Each part of an expression quotes itself in an error of what is in it, which a deep
+// one must not make gigabytes of.
+func TestMetricsQLErrorsOfDeepQueries(t *testing.T) {
+	st := mqlStore(t)
+	e, err := New(Options{})
+	require.NoError(t, err)
+	for _, around := range []string{"(1+%s)", "rate(%s[5m:])", "abs(%s)", "sum(%s)", "m @ (%s)", "topk(%s, m)", "%s + 1"} {
+		text := "sum()"
+		for len(text) < 15_000 {
+			text = strings.Replace(around, "%s", text, 1)
+		}
+		r := e.MetricsQL(t.Context(), st, MetricsQLQuery{Text: text, Start: mqlStart, End: mqlStart, Step: 1000, Instant: true})
+		require.Error(t, r.Err, around)
+		require.Less(t, len(r.Err.Error()), 1<<18, around)
+		r.Close()
+	}
 }

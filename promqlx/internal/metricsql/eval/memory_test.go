@@ -48,6 +48,27 @@ func TestMemoryIsCounted(t *testing.T) {
 	f("quantiles_over_time(`q`, 0.1, 0.5, 0.9, m[1m:10s])", 6, 9) // three of them arguments
 }
 
+// TestTextsAreCounted: labels that functions make count until the query ends, whatever
+// becomes of their series.
+func TestTextsAreCounted(t *testing.T) {
+	db := open(t)
+	join := "sum(label_join(m, `b`, `" + strings.Repeat("-", 1000) + "`" + strings.Repeat(", `a`", 1001) + "))"
+	text := join + strings.Repeat(" + "+join, 4)
+	p := eval.Params{Scope: at(start), Meter: budget.NewPool(budget.Limits{}).Meter()}
+	a, err := run(t, db, text, p)
+	require.NoError(t, err)
+	require.Len(t, a.Series, 1)
+	require.GreaterOrEqual(t, p.Meter.Used(), int64(5*2*1_000_000))
+	require.Less(t, p.Meter.Used(), int64(5*2*1_010_000))
+	p.Meter.Release()
+	require.Zero(t, p.Meter.Used())
+
+	p.Meter = budget.NewPool(budget.Limits{QueryMemory: 9_000_000}).Meter()
+	_, err = run(t, db, text, p)
+	var memory *budget.MemoryError
+	require.ErrorAs(t, err, &memory)
+}
+
 // TestLongLoopsStop: a function that looks at many samples in each of many windows of
 // one series is given up in its midst.
 func TestLongLoopsStop(t *testing.T) {
