@@ -25,20 +25,15 @@ func TestInfluxFacts(t *testing.T) {
 }
 
 func TestIngestFacts(t *testing.T) {
-	const path = "../../remote/importer/testdata/ingest_facts.jsonl"
+	const path = "../../remote/testdata/ingest/facts.jsonl"
 	all, err := influxtest.ReadFacts(path)
 	require.NoError(t, err)
 	statuses := ourStatuses(t, path)
-	var facts []influxtest.Fact
-	for _, f := range all {
-		if f.Group == "import-csv" {
-			continue // not served
-		}
-		f.OurStatus = statuses[f.ID]
-		facts = append(facts, f)
+	for i := range all {
+		all[i].OurStatus = statuses[all[i].ID]
 	}
-	require.Len(t, facts, 60)
-	replayFacts(t, facts)
+	require.Len(t, all, 70)
+	replayFacts(t, all)
 }
 
 // ourStatuses reads the statuses that these records keep under a name of their own.
