@@ -204,11 +204,12 @@ func (f *selection) AppendNarrow(i int, mint, maxt int64, dst []tsdb.Narrow) ([]
 	return v.AppendNarrow(k, mint, maxt, dst)
 }
 
-// Err returns the damage that was met, what views leave out too.
+// Err returns the damage that was met, and what views leave out because it is known
+// to be damaged: the answer has no place to say so.
 func (f *selection) Err() error {
 	var errs []error
 	for _, v := range f.views {
-		errs = append(errs, v.Err())
+		errs = append(errs, v.Err(), v.Damage())
 	}
 	return errors.Join(errs...)
 }
