@@ -5,6 +5,8 @@ import (
 	"math/rand"
 	"strings"
 	"time"
+
+	"github.com/varvedb/varve/promqlx/internal/metricsql/series"
 )
 
 // functions are all functions by their names in lower case. It is never changed.
@@ -50,10 +52,10 @@ var functions = map[string]function{
 	"keep_last_value":            eachSeries(keepLast),
 	"keep_next_value":            eachSeries(keepNext),
 	"label_copy":                 labelCopy(false),
-	"label_del":                  labelDel,
+	"label_del":                  labelKeys((*series.Name).Drop),
 	"label_graphite_group":       labelGraphiteGroup,
 	"label_join":                 labelJoin,
-	"label_keep":                 labelKeep,
+	"label_keep":                 labelKeys((*series.Name).Keep),
 	"label_lowercase":            labelCase(strings.ToLower),
 	"label_map":                  labelMap,
 	"label_match":                labelMatch(true),

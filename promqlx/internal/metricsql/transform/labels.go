@@ -22,32 +22,21 @@ func put(n *series.Name, key, value string) {
 	n.Set(key, value)
 }
 
-func labelKeep(c *call) ([]*series.Series, error) {
-	if err := c.wantSome(1); err != nil {
-		return nil, err
+// labelKeys makes a function that takes labels away, by keys: those named or all others.
+func labelKeys(take func(n *series.Name, keys []string)) function {
+	return func(c *call) ([]*series.Series, error) {
+		if err := c.wantSome(1); err != nil {
+			return nil, err
+		}
+		keys, err := c.texts(1)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range c.Args[0] {
+			take(&s.Name, keys)
+		}
+		return c.Args[0], nil
 	}
-	keys, err := c.texts(1)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range c.Args[0] {
-		s.Name.Keep(keys)
-	}
-	return c.Args[0], nil
-}
-
-func labelDel(c *call) ([]*series.Series, error) {
-	if err := c.wantSome(1); err != nil {
-		return nil, err
-	}
-	keys, err := c.texts(1)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range c.Args[0] {
-		s.Name.Drop(keys)
-	}
-	return c.Args[0], nil
 }
 
 func labelSet(c *call) ([]*series.Series, error) {
