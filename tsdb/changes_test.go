@@ -95,11 +95,13 @@ func TestGenerationOfDamage(t *testing.T) {
 }
 
 // While batches are written, flushed, merged and deleted: as long as a number
-// stands, so does what was read after it.
+// stands, so does what was read after it. For numbers to stand now and then on a
+// machine of any speed, an answer lets a writer write one batch, and the later an
+// hour, the less is written to it.
 func TestGenerationHolds(t *testing.T) {
 	ctx := context.Background()
 	db := openStore(t, tsdb.Options{})
-	stop := make(chan struct{})
+	stop, turns := make(chan struct{}), make(chan struct{}, 20)
 	var others sync.WaitGroup
 	for w := range uint64(2) {
 		others.Go(func() {
@@ -108,13 +110,13 @@ func TestGenerationHolds(t *testing.T) {
 				select {
 				case <-stop:
 					return
-				default:
+				case <-turns:
 				}
 				b := db.Batch()
 				for k := range 3 {
 					s, err := b.Series(labels.FromStrings("__name__", "m", "k", fmt.Sprint(k)))
 					if err == nil {
-						err = b.Float(s, 0, t0+r.Int64N(20)*3600_000, float64(i))
+						err = b.Float(s, 0, t0+r.Int64N(1+r.Int64N(20))*3600_000, float64(i))
 					}
 					if err != nil {
 						t.Error(err)
@@ -122,9 +124,6 @@ func TestGenerationHolds(t *testing.T) {
 				}
 				if err := b.Commit(ctx); err != nil {
 					t.Error(err)
-				}
-				if i%50 == 49 {
-					time.Sleep(time.Millisecond)
 				}
 			}
 		})
@@ -154,9 +153,13 @@ func TestGenerationHolds(t *testing.T) {
 	}
 	kept := map[int64]answer{}
 	held := 0
-	for end := time.Now().Add(700 * time.Millisecond); time.Now().Before(end); {
+	for start := time.Now(); time.Since(start) < 700*time.Millisecond || held < 20 && time.Since(start) < time.Minute; {
 		for hour := range int64(20) {
 			mint, maxt := t0+hour*3600_000, t0+hour*3600_000+1000
+			select {
+			case turns <- struct{}{}:
+			default:
+			}
 			before := db.Generation(mint, maxt)
 			lines := dump(t, db, mint, maxt)
 			if old, ok := kept[hour]; ok && old.generation == before && db.Generation(mint, maxt) == before {
@@ -168,5 +171,6 @@ func TestGenerationHolds(t *testing.T) {
 	}
 	close(stop)
 	others.Wait()
+	t.Log(held, "answers held")
 	require.NotZero(t, held)
 }
