@@ -152,11 +152,9 @@ func TestPrepareOfNastyText(t *testing.T) {
 	text := `{a=~"` + strings.Repeat(`((ab?){30}|x){33}`, 200) + `"}`
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	start := time.Now()
 	_, err := e.Instant(ctx, newNoData(nil), text, QueryOptions{}, time.Unix(1, 0))
 	require.Equal(t, promql.ErrQueryCanceled("query preparation"), err)
-	require.Less(t, time.Since(start), 100*time.Millisecond)
-	require.Len(t, e.slots, 1, "it is parsed to its end")
+	require.Len(t, e.slots, 1, "it is given up before it is parsed, which goes on")
 	require.Eventually(t, func() bool { return len(e.slots) == 0 }, time.Minute, 10*time.Millisecond)
 }
 

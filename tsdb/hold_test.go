@@ -67,7 +67,7 @@ func TestLongJobsLetTheHeadGo(t *testing.T) {
 		gate.armed.Store(false)
 		require.NoError(t, put(db, "a", 0, someTime+2, 1))
 		require.NoError(t, db.ForceFlush(ctx), name)
-		require.Eventually(t, func() bool { return db.Stats().HeadBytes == 0 }, time.Second, time.Millisecond, "%s holds flushed samples", name)
+		require.Eventually(t, func() bool { return db.Stats().HeadBytes == 0 }, time.Minute, time.Millisecond, "%s holds flushed samples", name)
 		close(gate.open)
 		require.NoError(t, <-done)
 		require.NoError(t, db.Close())

@@ -111,9 +111,9 @@ func TestFailedLogWithoutFrames(t *testing.T) {
 		}
 		return nil
 	})
-	require.Eventually(t, func() bool { return errors.Is(put(db, "a", 0, someTime, 1), tsdb.ErrLogFailed) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return errors.Is(put(db, "a", 0, someTime, 1), tsdb.ErrLogFailed) }, time.Minute, time.Millisecond)
 	fault.Clear()
-	require.Eventually(t, func() bool { return put(db, "a", 0, someTime, 1) == nil }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return put(db, "a", 0, someTime, 1) == nil }, time.Minute, time.Millisecond)
 	require.NoError(t, db.Close())
 }
 

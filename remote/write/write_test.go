@@ -363,7 +363,7 @@ func TestInFlight(t *testing.T) {
 	h := newHandler(m.batch, Options{MaxInFlightBytes: 1})
 	first := make(chan *httptest.ResponseRecorder)
 	go func() { first <- postV1(t, h, v1(seriesV1("a", 1))) }()
-	require.Eventually(t, func() bool { m.mu.Lock(); defer m.mu.Unlock(); return m.calls > 0 }, 5e9, 1e6)
+	require.Eventually(t, func() bool { m.mu.Lock(); defer m.mu.Unlock(); return m.calls > 0 }, time.Minute, time.Millisecond)
 	w := postV1(t, h, v1(seriesV1("b", 1)))
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "1", w.Header().Get("Retry-After"))
@@ -426,7 +426,7 @@ func TestTurns(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return h.Stats().CacheMisses == int64(n) && len(h.turns) == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return h.Stats().CacheMisses == int64(n) && len(h.turns) == 0 }, time.Minute, time.Millisecond)
 	require.Empty(t, m.dump())
 	close(m.block)
 	wg.Wait()
