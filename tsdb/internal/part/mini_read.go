@@ -5,6 +5,7 @@ import (
 
 	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
+	"github.com/varvedb/varve/tsdb/internal/codec"
 )
 
 // shortRead is up to how many minis a read may need that has them kept one by one.
@@ -62,9 +63,12 @@ func (r *reader) appendKept(page *groupPage, row int, mint, maxt int64, into *bl
 }
 
 // appendNarrow appends the samples of a row inside [mint, maxt] as they are kept, if
-// all of them are and in that form.
-func (r *reader) appendNarrow(page *groupPage, row int, mint, maxt int64) bool {
+// all of them are and in that form, or may be from now on.
+func (r *reader) appendNarrow(page *groupPage, group, row int, mint, maxt int64) bool {
 	list, i, n, ok := page.inside(row, mint, maxt)
+	if !ok && r.keepNarrow(page, group, row, mint, maxt) {
+		list, i, n, ok = page.inside(row, mint, maxt)
+	}
 	if !ok || n <= 0 {
 		return ok
 	}
@@ -83,6 +87,26 @@ func (r *reader) appendNarrow(page *groupPage, row int, mint, maxt int64) bool {
 		}
 		n, i = n-k, 0
 	}
+	return true
+}
+
+// keepNarrow decodes a row for reads of [mint, maxt] into what is kept, and nothing else,
+// if there is plenty of room and the header says that it comes to the narrow form. An
+// error is left to who reads the samples in another way.
+func (r *reader) keepNarrow(page *groupPage, group, row int, mint, maxt int64) bool {
+	if !r.g.p.minis.roomy() || r.open(page, group, row) != nil {
+		return false
+	}
+	const other = b1.FlagHasStale | b1.FlagSpecial | b1.FlagStartTimes
+	h := &r.h
+	if h.Kind != block.KindFloat || h.Domain != codec.Decimals10 || h.Exceptions > 0 || h.Flags&other != 0 || !h.IsGrid() {
+		return false
+	}
+	i, j, err := r.clip(mint, maxt)
+	if err != nil || i == j || r.ready() != nil {
+		return false
+	}
+	r.keepMinis(i, j)
 	return true
 }
 

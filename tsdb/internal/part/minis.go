@@ -13,9 +13,10 @@ import (
 // Minis keeps minis, which are stretches of the floats of a series, decoded, or whole
 // blocks of them, that are asked for again and again, of any number of parts, up to a
 // number of bytes. They are found in their page without a lock, header and payload of
-// the block untouched. One is kept from its second reading on; of those that come when
-// there is no room only some are, in the place of those not read for longest. It may be
-// used by many goroutines; nil keeps nothing.
+// the block untouched. One is kept from its first reading on while there is plenty of
+// room, else from the second; of those that come when there is no room only some are,
+// in the place of those not read for longest. It may be used by many goroutines; nil
+// keeps nothing.
 type Minis struct {
 	limit int64
 	bytes atomic.Int64  // that are kept
@@ -69,8 +70,14 @@ func NewMinis(bytes int) *Minis { return &Minis{limit: int64(bytes) - int64(byte
 // Bytes returns what is kept.
 func (c *Minis) Bytes() int { return int(c.bytes.Load()) }
 
+// roomy tells whether what is read for the first time is kept.
+func (c *Minis) roomy() bool { return c.bytes.Load() < c.limit/4*3 }
+
 // wants tells whether a mini that was read is to be kept.
 func (c *Minis) wants(key miniKey) bool {
+	if c.roomy() {
+		return true
+	}
 	c.met.Do(func() {
 		c.met.seed, c.met.words = maphash.MakeSeed(), make([]atomic.Uint32, c.limit/metBytes+1)
 	})

@@ -134,19 +134,22 @@ func TestKeptMinis(t *testing.T) {
 	}
 }
 
-// What is read once is not kept, nor what is many minis and not most of a block.
+// Unless there is plenty of room, what is read once is not kept. What is many minis and
+// not most of a block is never.
 func TestMinisAdmission(t *testing.T) {
 	fs := vfs.NewMem()
 	writePart(t, fs, "a", WriterOptions{}, tsbs(1, 4000))
 	p, c := openPart(t, fs, "a"), NewMinis(1<<20)
 	p.UseMinis(c)
+	others := c.limit / 4 * 3
+	c.bytes.Add(others)
 	read := func(from, to int64) int {
 		var into block.Floats
 		ok, err := p.AppendFloats(0, dayStart+from*10_000, dayStart+to*10_000, false, &into)
 		require.True(t, ok)
 		require.NoError(t, err)
 		require.Len(t, into.T, int(to-from+1))
-		return c.Bytes()
+		return c.Bytes() - int(others)
 	}
 	for range 3 {
 		require.Zero(t, read(10, 1300)) // more than a few minis, less than half of the block
@@ -167,7 +170,45 @@ func TestMinisAdmission(t *testing.T) {
 	require.Equal(t, whole, read(1000, 1010))
 	require.Equal(t, whole, read(0, 3999))
 	require.NoError(t, p.Close())
-	require.Zero(t, c.Bytes())
+	require.Equal(t, int(others), c.Bytes())
+}
+
+// While there is plenty of room the first reading is kept, and one in the form in which
+// they are kept takes no other reading before it.
+func TestMinisOfFirstReading(t *testing.T) {
+	fs := vfs.NewMem()
+	writePart(t, fs, "a", WriterOptions{}, append(longSeries(rand.New(rand.NewPCG(2, 1)), 2, 4000), tsbs(2, 4000)...))
+	p, plain, c := openPart(t, fs, "a"), openPart(t, fs, "a"), NewMinis(1<<20)
+	p.UseMinis(c)
+	narrow := func(series uint32, from, to int64) bool {
+		pieces, ok := p.AppendNarrow(series, dayStart+from*10_000, dayStart+to*10_000, false, nil)
+		if ok {
+			want := block.Floats{}
+			_, err := plain.AppendFloats(series, dayStart+from*10_000, dayStart+to*10_000, false, &want)
+			require.NoError(t, err)
+			require.NoError(t, equalNarrow(want, pieces))
+		}
+		return ok
+	}
+	const jitter, decimals = 1, 2
+	require.True(t, narrow(decimals, 1000, 1010))
+	few := c.Bytes()
+	require.Positive(t, few)
+	require.False(t, narrow(decimals, 10, 1300), "many minis and not most of the block")
+	require.Equal(t, few, c.Bytes())
+	require.True(t, narrow(decimals, 100, 3999))
+	require.Greater(t, c.Bytes(), 4000)
+	require.True(t, narrow(decimals, 10, 1300))
+	before := c.Bytes()
+	require.False(t, narrow(jitter, 1000, 1010))
+	require.Equal(t, before, c.Bytes())
+
+	others := c.limit / 4 * 3
+	c.bytes.Add(others)
+	require.False(t, narrow(decimals+1, 100, 3999), "there is not plenty of room")
+	require.NoError(t, p.Close())
+	require.NoError(t, plain.Close())
+	require.Equal(t, int(others), c.Bytes())
 }
 
 // Damage fails who reads it, is left out afterwards, and is so of what was kept

@@ -45,10 +45,11 @@ func (g *groups) appendFloats(series uint32, mint, maxt int64, rest bool, into *
 }
 
 // AppendNarrow appends to dst what AppendFloats would decode, as it is kept decoded:
-// in the order of time, shared and not to be changed. ok is false if it is not kept, or
-// in another form; what was appended is to be dropped then. See Part.UseMinis.
+// in the order of time, shared and not to be changed. ok is false if it is not kept, and
+// not to be kept from now on, or in another form; what was appended is to be dropped
+// then. See Part.UseMinis.
 //
-// Cost: some ten nanoseconds for a block.
+// Cost: some ten nanoseconds for a block that is kept.
 func (p *Part) AppendNarrow(series uint32, mint, maxt int64, rest bool, dst []block.Narrow) (out []block.Narrow, ok bool) {
 	l, err := p.load()
 	if err != nil {
@@ -59,7 +60,7 @@ func (p *Part) AppendNarrow(series uint32, mint, maxt int64, rest bool, dst []bl
 		return dst, false
 	}
 	r := g.reader()
-	r.asNarrow, r.narrow = true, dst
+	r.kept, r.asNarrow, r.narrow = true, true, dst
 	ok, err = r.appendSeries(series, mint, maxt, rest, nil)
 	out = r.narrow
 	r.release()
@@ -104,7 +105,7 @@ func (r *reader) appendGroup(page *groupPage, group int, series uint32, mint, ma
 			continue
 		}
 		if r.asNarrow {
-			if !r.appendNarrow(page, row, mint, maxt) {
+			if !r.appendNarrow(page, group, row, mint, maxt) {
 				return false, false, nil
 			}
 			continue

@@ -176,15 +176,15 @@ func TestRaw(t *testing.T) {
 	require.True(t, value.IsStaleNaN(all[1].Values[1]))
 }
 
-// Samples that the store keeps decoded from their second reading on answer as those
-// that are decoded anew.
-func TestKeptSamples(t *testing.T) {
-	db, err := tsdb.Open(t.TempDir(), tsdb.Options{})
+// openLong opens a store with series of every shape on disk, which keeps up to so many
+// bytes of samples decoded.
+func openLong(t *testing.T, kept int64, at func(i int64) int64) *tsdb.DB {
+	t.Helper()
+	db, err := tsdb.Open(t.TempDir(), tsdb.Options{SampleCacheBytes: kept})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	r := rand.New(rand.NewPCG(1, 3))
 	app := tsdb.NewStorage(db).Appender(t.Context())
-	at := func(i int64) int64 { return start - 30_000_000 + i*10_000 }
 	for k := range 12 {
 		ls := labels.FromStrings("__name__", "m", "k", fmt.Sprint(k))
 		for i := range int64(3000) {
@@ -206,26 +206,37 @@ func TestKeptSamples(t *testing.T) {
 	}
 	require.NoError(t, app.Commit())
 	require.NoError(t, db.ForceFlush(t.Context()))
+	return db
+}
+
+// Samples that the store keeps decoded, while there is room from their first reading on,
+// answer as those that are decoded anew.
+func TestKeptSamples(t *testing.T) {
+	at := func(i int64) int64 { return start - 30_000_000 + i*10_000 }
+	plain := openLong(t, -1, at)
+	stores := []*tsdb.DB{openLong(t, 1<<20, at), openLong(t, 20_000, at)}
+	ask := func(db *tsdb.DB, text string, s eval.Scope) *eval.Answer {
+		e, err := metricsql.Parse(text)
+		require.NoError(t, err)
+		a, err := eval.Run(t.Context(), eval.Prepare(e), eval.Params{DB: db, Scope: s, Memory: &eval.Memory{}, Now: time.Now})
+		require.NoError(t, err)
+		return a
+	}
 
 	scope := eval.Scope{Start: at(1500) + 3, End: at(2990) + 3, Step: 600_000}
 	for _, f := range []string{"sum", "avg", "min", "max", "count", "first", "last"} {
 		for _, text := range []string{"max(%s_over_time(m[10m])) by (k)", "sum(%s_over_time(m[33m])) by (k)", "sum(%s_over_time(m))"} {
 			text = fmt.Sprintf(text, f)
-			e, err := metricsql.Parse(text)
-			require.NoError(t, err)
-			var first *eval.Answer
-			for n := range 4 {
-				a, err := eval.Run(t.Context(), eval.Prepare(e), eval.Params{DB: db, Scope: scope, Memory: &eval.Memory{}, Now: time.Now})
-				require.NoError(t, err)
-				if n == 0 {
-					first = a
-					require.NotEmpty(t, a.Series)
+			want := ask(plain, text, scope)
+			require.NotEmpty(t, want.Series)
+			for range 4 {
+				for _, db := range stores {
+					require.Equal(t, want, ask(db, text, scope), text)
 				}
-				require.Equal(t, first, a, text)
 			}
 		}
 	}
-	v, err := db.Select(t.Context(), scope.Start, scope.End, labels.MustNewMatcher(labels.MatchEqual, "k", "0"))
+	v, err := stores[0].Select(t.Context(), scope.Start, scope.End, labels.MustNewMatcher(labels.MatchEqual, "k", "0"))
 	require.NoError(t, err)
 	defer v.Close()
 	kept, ok := v.AppendNarrow(0, scope.Start, scope.End, nil)
