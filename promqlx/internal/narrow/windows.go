@@ -94,7 +94,16 @@ func (op Op) Append(dst []float64, g row.Grid, width int64, of []tsdb.Narrow, s 
 // fold takes the samples of one piece into the windows that they are in.
 func (op Op) fold(out []float64, w *windows, s *Scratch) {
 	p, work := w.of, 0
-	for n := w.first; n < w.end; n++ {
+	short := (op == Min || op == Max) && p.Width == 1 && w.short()
+	for w.first < w.end {
+		if short {
+			if k := w.inner(); k > 0 {
+				op.foldShort(out[w.first:w.first+k], w)
+				w.skip(k)
+				continue
+			}
+		}
+		n := w.first
 		i, j := w.next()
 		if i == j {
 			continue
@@ -141,10 +150,39 @@ func (op Op) fold(out []float64, w *windows, s *Scratch) {
 	}
 }
 
+// foldShort is fold for windows of a few bytes that no other piece has samples in.
+func (op Op) foldShort(out []float64, w *windows) {
+	p := w.of
+	n, stride := int(w.hi-w.lo), int(w.stride)
+	b := p.Bytes[p.First+int(w.lo):]
+	for k := range out {
+		window := b[k*stride:][:n]
+		x, y := window[0], window[n-1] // so that not each byte waits for the one before
+		if op == Max {
+			for window = window[1:]; len(window) > 2; window = window[2:] {
+				x, y = max(x, window[0]), max(y, window[1])
+			}
+			if len(window) > 1 {
+				x = max(x, window[0])
+			}
+			x = max(x, y)
+		} else {
+			for window = window[1:]; len(window) > 2; window = window[2:] {
+				x, y = min(x, window[0]), min(y, window[1])
+			}
+			if len(window) > 1 {
+				x = min(x, window[0])
+			}
+			x = min(x, y)
+		}
+		out[k] = p.Value(p.Low + int64(x))
+	}
+}
+
 // windows are those of a grid that may have samples of one piece.
 type windows struct {
 	of         *tsdb.Narrow
-	first, end int   // steps
+	first, end int   // steps: the next, and that behind the last
 	t          int64 // time of the next
 	step       int64
 	width      int64
@@ -183,8 +221,28 @@ func (w *windows) upTo(t int64) int64 {
 	return q + 1
 }
 
+// short tells whether all windows have as many samples, some and few.
+func (w *windows) short() bool { return w.stride > 0 && w.hi > w.lo && w.hi-w.lo < tsdb.NarrowZone }
+
+// inner returns how many windows from the next on begin and end between two samples of
+// the piece, of windows that are short.
+func (w *windows) inner() int {
+	last := int64(w.of.Count) - 1
+	if w.lo < 1 || w.hi > last {
+		return 0
+	}
+	return int(min((last-w.hi)/w.stride+1, int64(w.end-w.first)))
+}
+
+// skip goes beyond k windows, which are short.
+func (w *windows) skip(k int) {
+	w.first += k
+	w.lo, w.hi = w.lo+int64(k)*w.stride, w.hi+int64(k)*w.stride
+}
+
 // next returns which samples are in the next window: [i, j).
 func (w *windows) next() (i, j int) {
+	w.first++
 	lo, hi := w.lo, w.hi
 	if w.stride > 0 {
 		w.lo, w.hi = lo+w.stride, hi+w.stride
