@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	mql "github.com/VictoriaMetrics/metricsql"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -75,6 +76,7 @@ type Engine struct {
 	parsed    memo[string, parser.Expr]
 	// Those of the other dialect.
 	parsedMetricsQL memo[string, *eval.Prepared]
+	shapesMetricsQL memo[string, mql.Expr] // of metricsql.Cut
 	memoryMetricsQL eval.Memory
 	opts            Options
 	set             featureSet
@@ -100,6 +102,7 @@ func New(opts Options) (*Engine, error) {
 		parser:          boundedParser{parser.NewParser(set.parserOptions()), opts.MaxQueryBytes},
 		parsed:          memo[string, parser.Expr]{max: memoBytes},
 		parsedMetricsQL: memo[string, *eval.Prepared]{max: memoBytes},
+		shapesMetricsQL: memo[string, mql.Expr]{max: memoBytes / 4},
 		opts:            opts,
 		set:             set,
 		features:        features.NewRegistry(),

@@ -298,13 +298,34 @@ func (e *Engine) parseMetricsQL(text string) (*eval.Prepared, error) {
 	if x, ok := e.parsedMetricsQL.get(text); ok {
 		return x, nil
 	}
-	x, err := metricsql.Parse(text)
-	if err != nil {
-		return nil, err
+	x, ok := e.parseByShape(text)
+	if !ok {
+		var err error
+		if x, err = metricsql.Parse(text); err != nil {
+			return nil, err
+		}
 	}
 	p := eval.Prepare(x)
 	e.parsedMetricsQL.put(text, p, memoCost(text))
 	return p, nil
+}
+
+// parseByShape is metricsql.Parse of a text that may be like others; ok is false if it
+// is not, or wrong.
+func (e *Engine) parseByShape(text string) (x mql.Expr, ok bool) {
+	shape, values, ok := metricsql.Cut(text)
+	if !ok {
+		return nil, false
+	}
+	common, ok := e.shapesMetricsQL.get(shape)
+	if !ok {
+		var err error
+		if common, err = metricsql.Parse(shape); err != nil {
+			return nil, false
+		}
+		e.shapesMetricsQL.put(shape, common, memoCost(shape))
+	}
+	return metricsql.Fill(common, values)
 }
 
 // checkLength bounds a text that is to be parsed, which cannot be broken off.

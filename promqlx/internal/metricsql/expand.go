@@ -3,6 +3,8 @@ package metricsql
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 )
 
 // The parser writes the templates of WITH out before anybody can stop it, and a text
@@ -13,6 +15,10 @@ import (
 // maxExpanded is how long a text may get when its templates are written out, unless
 // it is longer by itself.
 const maxExpanded = 64 << 10
+
+// maxShort is the longest text that is taken for one of many alike, or for one without
+// templates, at a glance.
+const maxShort = 4 << 10
 
 // expansionWork bounds how many tokens are looked at for each byte that there may be:
 // arguments are gone through again at every call around them.
@@ -27,17 +33,37 @@ const defaults = `WITH (
 	alias(q, name) = label_set(q, "__name__", name)
 ) x`
 
+// parsedDefaults are the templates of defaults.
+var parsedDefaults = sync.OnceValue(func() []*template {
+	base, _ := parseTree(defaults)
+	return base[0].defs
+})
+
+// mayExpand tells whether a text may have a template that is written out. Names are
+// quoted with backslashes.
+func mayExpand(text string) bool {
+	text = strings.ToLower(text)
+	for _, s := range []string{`\`, "with", "ru", "ttf", "range_median", "alias"} {
+		if strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
 // checkExpansion returns an error if a query gets too long when its templates are
 // written out. It returns none for a text that does not parse.
 func checkExpansion(text string) error {
+	if len(text) <= maxShort && !mayExpand(text) {
+		return nil
+	}
 	body, ok := parseTree(text)
 	if !ok {
 		return nil
 	}
-	base, _ := parseTree(defaults)
 	most := max(len(text), maxExpanded)
 	x := &expansion{left: most, work: most * expansionWork}
-	if x.list(base[0].defs, body); x.left < 0 || x.work < 0 {
+	if x.list(parsedDefaults(), body); x.left < 0 || x.work < 0 {
 		return fmt.Errorf("too long query; it has more than %d bytes when its WITH templates are written out", most)
 	}
 	return nil
