@@ -1,9 +1,9 @@
 package part
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
-	"slices"
 	"sort"
 	"sync/atomic"
 
@@ -42,12 +42,11 @@ func (m *mini) findZones() {
 		return
 	}
 	n := (m.count + block.ZoneBytes - 1) / block.ZoneBytes
-	m.zones = make([]byte, 0, 2*n)
-	for zone := range slices.Chunk(m.values.b, block.ZoneBytes) {
-		m.zones = append(m.zones, slices.Min(zone))
-	}
-	for zone := range slices.Chunk(m.values.b, block.ZoneBytes) {
-		m.zones = append(m.zones, slices.Max(zone))
+	m.zones = make([]byte, 2*n)
+	for k := range n {
+		from := k * block.ZoneBytes
+		zone := m.values.b[from:min(from+block.ZoneBytes, m.count)]
+		m.zones[k], m.zones[n+k] = extremes(zone)
 	}
 }
 
@@ -112,12 +111,18 @@ type narrow struct {
 
 // newNarrow returns v, which is not empty, as one.
 func newNarrow(v []int64) narrow {
-	n := narrow{low: slices.Min(v)}
-	switch width := bits.Len64(uint64(slices.Max(v)) - uint64(n.low)); {
+	low, high := extremes(v)
+	n := narrow{low: low}
+	switch width := bits.Len64(uint64(high) - uint64(low)); {
 	case width == 0:
 		return n
 	case width <= 8:
 		n.width = 1
+		n.b = make([]byte, len(v))
+		for i, x := range v {
+			n.b[i] = byte(x - low)
+		}
+		return n
 	case width <= 16:
 		n.width = 2
 	case width <= 32:
@@ -128,10 +133,25 @@ func newNarrow(v []int64) narrow {
 	n.b = make([]byte, 0, int(n.width)*len(v))
 	var word [8]byte
 	for _, x := range v {
-		binary.LittleEndian.PutUint64(word[:], uint64(x)-uint64(n.low))
+		binary.LittleEndian.PutUint64(word[:], uint64(x)-uint64(low))
 		n.b = append(n.b, word[:n.width]...)
 	}
 	return n
+}
+
+// extremes returns the least and the greatest of v, which is not empty. It looks at two
+// at a time, so that none waits for the one before.
+func extremes[T cmp.Ordered](v []T) (least, greatest T) {
+	a, b, c, d := v[0], v[0], v[0], v[0]
+	for len(v) >= 2 {
+		a, b = min(a, v[0]), max(b, v[0])
+		c, d = min(c, v[1]), max(d, v[1])
+		v = v[2:]
+	}
+	for _, x := range v {
+		a, b = min(a, x), max(b, x)
+	}
+	return min(a, c), max(b, d)
 }
 
 func (n *narrow) at(i int) int64 {

@@ -134,18 +134,20 @@ func (page *groupPage) lastKept(row int, mint, maxt int64) (s block.Sample, foun
 }
 
 // keepMinis keeps the minis of the samples [i, j) of the block, which were decoded, if
-// they are wanted: if they are few those, else all of the block as one.
+// they are wanted: if they are few those, else all of the block as one. So is a block of
+// which some are kept already, while there is plenty of room.
 func (r *reader) keepMinis(i, j int) {
 	c, h := r.g.p.minis, &r.h
 	if c == nil || !r.opened || h.Flags&b1.FlagStartTimes != 0 {
 		return
 	}
 	first, last := i/b1.MiniSamples, (j-1)/b1.MiniSamples
-	if last-first >= shortRead {
-		r.keepBlock(j - i)
-		return
-	}
 	list := r.page.decoded(r.row)
+	if last-first >= shortRead || len(list) > 0 && c.roomy() {
+		if r.keepBlock(j-i) || last-first >= shortRead {
+			return
+		}
+	}
 	for k := first; k <= last; k++ {
 		from := k * b1.MiniSamples
 		for len(list) > 0 && list[0].first < from {
@@ -161,22 +163,26 @@ func (r *reader) keepMinis(i, j int) {
 }
 
 // keepBlock keeps all of the block, of which so many samples were read, if that is
-// most of it, it is wanted, and samples take no more than half of what floats do.
-func (r *reader) keepBlock(read int) {
+// most of it or there is plenty of room, it is wanted, and samples take no more than half
+// of what floats do. It returns whether that is so.
+func (r *reader) keepBlock(read int) bool {
 	c, h := r.g.p.minis, &r.h
-	if _, decimal := r.block.Decimal(); 2*read < h.Count || !decimal || h.Exceptions > 0 {
-		return
+	if _, decimal := r.block.Decimal(); !decimal || h.Exceptions > 0 || 2*read < h.Count && !c.roomy() {
+		return false
 	}
 	if uint64(h.Max)-uint64(h.Min) > math.MaxUint32 { // known before anything is decoded for nothing
-		return
+		return false
 	}
 	if !c.wants(miniKey{r.g, r.page.begin, r.row, wholeBlock}) {
-		return
+		return false
 	}
-	if m := r.mini(0, h.Count); m != nil {
-		m.findZones()
-		c.keep(r.page, m)
+	m := r.mini(0, h.Count)
+	if m == nil {
+		return false
 	}
+	m.findZones()
+	c.keep(r.page, m)
+	return true
 }
 
 // wholeBlock is the number of the mini that is all of a block.

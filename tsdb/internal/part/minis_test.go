@@ -134,8 +134,8 @@ func TestKeptMinis(t *testing.T) {
 	}
 }
 
-// Unless there is plenty of room, what is read once is not kept. What is many minis and
-// not most of a block is never.
+// Unless there is plenty of room, what is read once is not kept, nor what is many minis
+// and not most of a block.
 func TestMinisAdmission(t *testing.T) {
 	fs := vfs.NewMem()
 	writePart(t, fs, "a", WriterOptions{}, tsbs(1, 4000))
@@ -194,18 +194,22 @@ func TestMinisOfFirstReading(t *testing.T) {
 	require.True(t, narrow(decimals, 1000, 1010))
 	few := c.Bytes()
 	require.Positive(t, few)
-	require.False(t, narrow(decimals, 10, 1300), "many minis and not most of the block")
+	require.True(t, narrow(decimals, 1000, 1010))
 	require.Equal(t, few, c.Bytes())
+	require.True(t, narrow(decimals, 3000, 3010), "another mini of the block")
+	whole := c.Bytes()
+	require.Greater(t, whole, 4000)
 	require.True(t, narrow(decimals, 100, 3999))
-	require.Greater(t, c.Bytes(), 4000)
-	require.True(t, narrow(decimals, 10, 1300))
+	require.Equal(t, whole, c.Bytes())
+	require.True(t, narrow(decimals+1, 10, 1300), "many minis and not most of the block")
+	require.Greater(t, c.Bytes(), whole+4000)
 	before := c.Bytes()
 	require.False(t, narrow(jitter, 1000, 1010))
 	require.Equal(t, before, c.Bytes())
 
 	others := c.limit / 4 * 3
 	c.bytes.Add(others)
-	require.False(t, narrow(decimals+1, 100, 3999), "there is not plenty of room")
+	require.False(t, narrow(decimals+2, 100, 3999), "there is not plenty of room")
 	require.NoError(t, p.Close())
 	require.NoError(t, plain.Close())
 	require.Equal(t, int(others), c.Bytes())
