@@ -121,8 +121,12 @@ func TestWindows(t *testing.T) {
 
 func BenchmarkWindows(b *testing.B) {
 	p := tsdb.Narrow{Start: 0, Step: 10_000, Count: 4320, Width: 1, Bytes: make([]byte, 4320)}
-	for range (p.Count + tsdb.NarrowZone - 1) / tsdb.NarrowZone {
-		p.Least, p.Greatest = append(p.Least, 0), append(p.Greatest, 0)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range p.Bytes { // a walk, whose extremes come unforeseen
+		p.Bytes[i] = byte(max(0, min(100, int(p.Bytes[max(i-1, 0)])+r.IntN(5)-2)))
+	}
+	for zone := range slices.Chunk(p.Bytes, tsdb.NarrowZone) {
+		p.Least, p.Greatest = append(p.Least, slices.Min(zone)), append(p.Greatest, slices.Max(zone))
 	}
 	var s narrow.Scratch
 	var dst []float64

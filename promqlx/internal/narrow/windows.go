@@ -157,21 +157,23 @@ func (op Op) foldShort(out []float64, w *windows) {
 	b := p.Bytes[p.First+int(w.lo):]
 	for k := range out {
 		window := b[k*stride:][:n]
-		x, y := window[0], window[n-1] // so that not each byte waits for the one before
+		// Words, of which the processor picks one without a branch, in two turns, so that
+		// not each waits for the one before.
+		x, y := uint32(window[0]), uint32(window[n-1])
 		if op == Max {
 			for window = window[1:]; len(window) > 2; window = window[2:] {
-				x, y = max(x, window[0]), max(y, window[1])
+				x, y = max(x, uint32(window[0])), max(y, uint32(window[1]))
 			}
 			if len(window) > 1 {
-				x = max(x, window[0])
+				x = max(x, uint32(window[0]))
 			}
 			x = max(x, y)
 		} else {
 			for window = window[1:]; len(window) > 2; window = window[2:] {
-				x, y = min(x, window[0]), min(y, window[1])
+				x, y = min(x, uint32(window[0])), min(y, uint32(window[1]))
 			}
 			if len(window) > 1 {
-				x = min(x, window[0])
+				x = min(x, uint32(window[0]))
 			}
 			x = min(x, y)
 		}
