@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"github.com/prometheus/prometheus/promql"
 )
 
@@ -30,6 +32,17 @@ func (s *stamps) learn(points []promql.FPoint) {
 		s.times, s.texts, s.lengths = append(s.times, p.T), append(s.texts, text), append(s.lengths, uint8(len(b)))
 	}
 }
+
+// append appends the text of a time, in room for maxPointBytes.
+func (s *stamps) append(dst []byte, i int) []byte {
+	n := len(dst)
+	dst = dst[:n+stampBytes+4]
+	*(*[stampBytes + 4]byte)(dst[n:]) = s.texts[i]
+	return dst[:n+int(s.lengths[i])]
+}
+
+// pointsAtOnce are written without a look at the room there is.
+const pointsAtOnce = 64
 
 // maxPointBytes is more than a float point takes in a matrix.
 const maxPointBytes = stampBytes + 4 + maxFloatBytes + 3
@@ -84,23 +97,26 @@ func (s *sink) writeSeries(series *promql.Series) {
 func (s *sink) writeFloats(points []promql.FPoint) {
 	at := 0 // in s.stamps: the first time that is not before the point's
 	times := s.stamps.times
-	for _, p := range points {
-		for at < len(times) && times[at] < p.T {
-			at++
+	for some := range slices.Chunk(points, pointsAtOnce) {
+		buf := s.room(pointsAtOnce * maxPointBytes)
+		for i := range some {
+			p := &some[i]
+			for at < len(times) && times[at] < p.T {
+				at++
+			}
+			if at < len(times) && times[at] == p.T {
+				buf = s.stamps.append(buf, at)
+				at++
+			} else {
+				buf = appendTimestamp(append(buf, '['), p.T)
+				buf = append(buf, `,"`...)
+			}
+			if k, ok := small(p.F); ok {
+				buf = appendSmallEnd(buf, k)
+				continue
+			}
+			buf = append(appendDigits(buf, p.F), `"],`...)
 		}
-		buf := s.room(maxPointBytes)
-		if at < len(times) && times[at] == p.T {
-			n := len(buf)
-			buf = buf[:n+stampBytes+4]
-			*(*[stampBytes + 4]byte)(buf[n:]) = s.stamps.texts[at]
-			buf = buf[:n+int(s.stamps.lengths[at])]
-			at++
-		} else {
-			buf = append(buf, '[')
-			buf = appendTimestamp(buf, p.T)
-			buf = append(buf, `,"`...)
-		}
-		buf = appendDigits(buf, p.F)
-		s.buf = append(buf, `"],`...)
+		s.buf = buf
 	}
 }

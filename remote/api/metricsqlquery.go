@@ -271,27 +271,49 @@ func isValue(v float64) bool { return v == v }
 
 // writeValues writes the values that there are, each with its time and a comma.
 func (s *sink) writeValues(values []float64) {
-	for i, v := range values {
-		if v != v {
-			continue
+	first := 0
+	for some := range slices.Chunk(values, pointsAtOnce) {
+		buf := s.room(pointsAtOnce * maxPointBytes)
+		for i, v := range some {
+			if v != v {
+				continue
+			}
+			buf = s.stamps.append(buf, first+i)
+			if k, ok := small(v); ok {
+				buf = appendSmallEnd(buf, k)
+				continue
+			}
+			buf = append(appendVMNumber(buf, v), `"],`...)
 		}
-		buf := s.room(maxPointBytes)
-		n := len(buf)
-		buf = buf[:n+stampBytes+4]
-		*(*[stampBytes + 4]byte)(buf[n:]) = s.stamps.texts[i]
-		buf = appendVMNumber(buf[:n+int(s.stamps.lengths[i])], v)
-		s.buf = append(buf, `"],`...)
+		s.buf = buf
+		first += len(some)
 	}
 }
 
 // learnGrid takes times that all series have in common.
 func (s *stamps) learnGrid(start, step int64, n int) {
-	s.times, s.texts, s.lengths = s.times[:0], slices.Grow(s.texts[:0], n), slices.Grow(s.lengths[:0], n)
-	for i := range int64(n) {
-		var text [stampBytes + 4]byte
-		b := vmhttp.AppendSeconds(append(text[:0], '['), start+i*step)
-		b = append(b, `,"`...)
-		s.texts, s.lengths = append(s.texts, text), append(s.lengths, uint8(len(b)))
+	s.times, s.texts, s.lengths = s.times[:0], slices.Grow(s.texts[:0], n)[:n], slices.Grow(s.lengths[:0], n)[:n]
+	const from, end = 1e9, 1e10 // seconds of ten digits, of which only the last change mostly
+	var text [stampBytes + 4]byte
+	begins := int64(-1) // the seconds that text begins with, but for four digits
+	for i := range n {
+		t := start + int64(i)*step
+		second := t / 1000
+		if t%1000 != 0 || second < from || second >= end {
+			var other [stampBytes + 4]byte
+			b := vmhttp.AppendSeconds(append(other[:0], '['), t)
+			b = append(b, `,"`...)
+			s.texts[i], s.lengths[i] = other, uint8(len(b))
+			continue
+		}
+		if second/10_000 != begins {
+			begins = second / 10_000
+			vmhttp.AppendSeconds(append(text[:0], '['), begins*10_000_000)
+			copy(text[11:], `,"`)
+		}
+		k := second % 10_000
+		text[7], text[8], text[9], text[10] = byte('0'+k/1000), byte('0'+k/100%10), byte('0'+k/10%10), byte('0'+k%10)
+		s.texts[i], s.lengths[i] = text, 13
 	}
 }
 

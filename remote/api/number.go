@@ -44,6 +44,33 @@ func appendDigits(dst []byte, f float64) []byte {
 	return appendShortest(dst, f)
 }
 
+// small tells whether a float is a whole number below 1000, and which.
+func small(f float64) (k uint64, ok bool) {
+	k = uint64(int64(f))
+	return k, k < smallNumbers && math.Float64bits(float64(k)) == math.Float64bits(f)
+}
+
+const smallNumbers = 1000
+
+// smallEnds are whole numbers as they end a point, `12"],`. The last byte is how long
+// that is.
+var smallEnds = func() (ends [smallNumbers][8]byte) {
+	for k := range ends {
+		end := append(appendUint(nil, uint64(k)), `"],`...)
+		ends[k][7] = byte(copy(ends[k][:], end))
+	}
+	return ends
+}()
+
+// appendSmallEnd appends what ends a point of a number that is small, in room for eight
+// bytes.
+func appendSmallEnd(dst []byte, k uint64) []byte {
+	n, end := len(dst), &smallEnds[k]
+	dst = dst[:n+8]
+	*(*[8]byte)(dst[n:]) = *end
+	return dst[:n+int(end[7])]
+}
+
 // appendShortest is appendDigits for any float, and the slow obvious twin of its
 // shortcuts.
 func appendShortest(dst []byte, f float64) []byte {

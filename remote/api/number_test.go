@@ -54,6 +54,11 @@ func TestFloatsAreThoseOfStrconv(t *testing.T) {
 		if buf = appendFloat(buf[:0], v); string(buf) != slowFloat(v) {
 			t.Fatalf("got %s, want %s", buf, slowFloat(v))
 		}
+		if k, ok := small(v); ok {
+			if end := appendSmallEnd(make([]byte, 0, 8), k); string(end) != slowFloat(v)[1:]+"]," {
+				t.Fatalf("got %s at the end of %v", end, v)
+			}
+		}
 		if len(buf) > maxFloatBytes {
 			t.Fatalf("%s is too long", buf)
 		}
@@ -67,6 +72,9 @@ func TestFloatsAreThoseOfStrconv(t *testing.T) {
 				up, down = math.Nextafter(up, math.Inf(1)), math.Nextafter(down, math.Inf(-1))
 			}
 		}
+	}
+	for k := range 2 * smallNumbers {
+		around(float64(k))
 	}
 	for e := -80; e < 80; e++ {
 		around(math.Ldexp(1, e))

@@ -57,6 +57,9 @@ func ReadLookup(r *http.Request, parse ParseSelector, now time.Time, needsMatch 
 // are none. An argument of the URL hides those of that name in the body, so that a
 // proxy can enforce them.
 func ExtraFilters(r *http.Request, parse ParseSelector) ([][]*labels.Matcher, error) {
+	if !slices.ContainsFunc([]string{"extra_label", "extra_filters", "extra_filters[]"}, r.Form.Has) {
+		return nil, nil // without parsing the URL once more
+	}
 	inURL := r.URL.Query()
 	args := func(name string) []string {
 		if v, ok := inURL[name]; ok {
