@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/varvedb/varve/promqlx"
 	"github.com/varvedb/varve/remote/internal/status"
@@ -29,9 +30,14 @@ type dialectKey struct{}
 // inMetricsQL lets h serve the requests below metricsQLPrefix, which it cuts off
 // together with what stands before it.
 func inMetricsQL(prefix string, h http.Handler) http.Handler {
-	return http.StripPrefix(prefix+metricsQLPrefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), dialectKey{}, MetricsQL)))
-	}))
+	prefix += metricsQLPrefix
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(context.WithValue(r.Context(), dialectKey{}, MetricsQL))
+		u := *r.URL
+		r.URL = &u
+		u.Path, u.RawPath = strings.TrimPrefix(u.Path, prefix), strings.TrimPrefix(u.RawPath, prefix)
+		h.ServeHTTP(w, r)
+	})
 }
 
 // dialect is the one that the argument dialect names, else the path, else the

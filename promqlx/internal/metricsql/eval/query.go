@@ -147,6 +147,10 @@ func ranks(name string) bool {
 
 // unique returns an error if two series have the same name. It sorts their labels.
 func unique(all []*series.Series) error {
+	if len(all) == 1 {
+		all[0].Name.Sort()
+		return nil
+	}
 	seen := make(map[string]struct{}, len(all))
 	var key []byte
 	for _, s := range all {
