@@ -100,28 +100,29 @@ func extreme(p *tsdb.Narrow, zones []byte, i, j int, of func(b []byte, so byte) 
 	return of(p.Bytes[to*tsdb.NarrowZone:j], m)
 }
 
-// greatestByte looks at four bytes at a time, so that none waits for the one before.
+// greatestByte looks at two bytes at a time, so that not each waits for the one before,
+// as words, of which the processor picks one without a branch.
 func greatestByte(b []byte, so byte) byte {
-	a, c, d, e := so, so, so, so
-	for len(b) >= 4 {
-		a, c, d, e = max(a, b[0]), max(c, b[1]), max(d, b[2]), max(e, b[3])
-		b = b[4:]
+	x, y := uint32(so), uint32(so)
+	for len(b) >= 2 {
+		x, y = max(x, uint32(b[0])), max(y, uint32(b[1]))
+		b = b[2:]
 	}
-	for _, x := range b {
-		a = max(a, x)
+	if len(b) > 0 {
+		x = max(x, uint32(b[0]))
 	}
-	return max(a, c, d, e)
+	return byte(max(x, y))
 }
 
 // leastByte is greatestByte the other way round.
 func leastByte(b []byte, so byte) byte {
-	a, c, d, e := so, so, so, so
-	for len(b) >= 4 {
-		a, c, d, e = min(a, b[0]), min(c, b[1]), min(d, b[2]), min(e, b[3])
-		b = b[4:]
+	x, y := uint32(so), uint32(so)
+	for len(b) >= 2 {
+		x, y = min(x, uint32(b[0])), min(y, uint32(b[1]))
+		b = b[2:]
 	}
-	for _, x := range b {
-		a = min(a, x)
+	if len(b) > 0 {
+		x = min(x, uint32(b[0]))
 	}
-	return min(a, c, d, e)
+	return byte(min(x, y))
 }

@@ -1,7 +1,6 @@
 package part
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math/bits"
 	"sort"
@@ -46,7 +45,12 @@ func (m *mini) findZones() {
 	for k := range n {
 		from := k * block.ZoneBytes
 		zone := m.values.b[from:min(from+block.ZoneBytes, m.count)]
-		m.zones[k], m.zones[n+k] = extremes(zone)
+		// Words, of which the processor picks one without a branch.
+		a, b := uint32(zone[0]), uint32(zone[0])
+		for _, x := range zone {
+			a, b = min(a, uint32(x)), max(b, uint32(x))
+		}
+		m.zones[k], m.zones[n+k] = byte(a), byte(b)
 	}
 }
 
@@ -141,7 +145,7 @@ func newNarrow(v []int64) narrow {
 
 // extremes returns the least and the greatest of v, which is not empty. It looks at two
 // at a time, so that none waits for the one before.
-func extremes[T cmp.Ordered](v []T) (least, greatest T) {
+func extremes(v []int64) (least, greatest int64) {
 	a, b, c, d := v[0], v[0], v[0], v[0]
 	for len(v) >= 2 {
 		a, b = min(a, v[0]), max(b, v[0])

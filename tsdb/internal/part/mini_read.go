@@ -135,7 +135,7 @@ func (page *groupPage) lastKept(row int, mint, maxt int64) (s block.Sample, foun
 
 // keepMinis keeps the minis of the samples [i, j) of the block, which were decoded, if
 // they are wanted: if they are few those, else all of the block as one. So is a block of
-// which some are kept already, while there is plenty of room.
+// which some are kept already, while there is plenty of room, and any in the beginning.
 func (r *reader) keepMinis(i, j int) {
 	c, h := r.g.p.minis, &r.h
 	if c == nil || !r.opened || h.Flags&b1.FlagStartTimes != 0 {
@@ -143,7 +143,7 @@ func (r *reader) keepMinis(i, j int) {
 	}
 	first, last := i/b1.MiniSamples, (j-1)/b1.MiniSamples
 	list := r.page.decoded(r.row)
-	if last-first >= shortRead || len(list) > 0 && c.roomy() {
+	if last-first >= shortRead || len(list) > 0 && c.roomy() || c.empty() {
 		if r.keepBlock(j-i) || last-first >= shortRead {
 			return
 		}

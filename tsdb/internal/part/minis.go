@@ -73,6 +73,9 @@ func (c *Minis) Bytes() int { return int(c.bytes.Load()) }
 // roomy tells whether what is read for the first time is kept.
 func (c *Minis) roomy() bool { return c.bytes.Load() < c.limit/4*3 }
 
+// empty tells whether there is so much room that what a reading is next to is kept too.
+func (c *Minis) empty() bool { return c.bytes.Load() < c.limit/4 }
+
 // wants tells whether a mini that was read is to be kept.
 func (c *Minis) wants(key miniKey) bool {
 	if c.roomy() {

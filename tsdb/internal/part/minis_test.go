@@ -192,27 +192,36 @@ func TestMinisOfFirstReading(t *testing.T) {
 	}
 	const jitter, decimals = 1, 2
 	require.True(t, narrow(decimals, 1000, 1010))
-	few := c.Bytes()
-	require.Positive(t, few)
-	require.True(t, narrow(decimals, 1000, 1010))
-	require.Equal(t, few, c.Bytes())
-	require.True(t, narrow(decimals, 3000, 3010), "another mini of the block")
 	whole := c.Bytes()
-	require.Greater(t, whole, 4000)
-	require.True(t, narrow(decimals, 100, 3999))
+	require.Greater(t, whole, 4000, "all of the block is kept while hardly anything is")
+	require.True(t, narrow(decimals, 0, 3999))
 	require.Equal(t, whole, c.Bytes())
-	require.True(t, narrow(decimals+1, 10, 1300), "many minis and not most of the block")
-	require.Greater(t, c.Bytes(), whole+4000)
-	before := c.Bytes()
-	require.False(t, narrow(jitter, 1000, 1010))
-	require.Equal(t, before, c.Bytes())
 
-	others := c.limit / 4 * 3
+	others := c.limit / 4
 	c.bytes.Add(others)
-	require.False(t, narrow(decimals+2, 100, 3999), "there is not plenty of room")
+	bytes := func() int { return c.Bytes() - whole - int(others) }
+	require.True(t, narrow(decimals+1, 1000, 1010))
+	few := bytes()
+	require.Positive(t, few)
+	require.Less(t, few, 1000)
+	require.True(t, narrow(decimals+1, 1000, 1010))
+	require.Equal(t, few, bytes())
+	require.True(t, narrow(decimals+1, 3000, 3010), "another mini of the block")
+	second := bytes()
+	require.Greater(t, second, 4000)
+	require.True(t, narrow(decimals+1, 100, 3999))
+	require.Equal(t, second, bytes())
+	require.True(t, narrow(decimals+2, 10, 1300), "many minis and not most of the block")
+	require.Greater(t, bytes(), second+4000)
+	before := bytes()
+	require.False(t, narrow(jitter, 1000, 1010))
+	require.Equal(t, before, bytes())
+
+	c.bytes.Add(2 * others)
+	require.False(t, narrow(decimals+3, 100, 3999), "there is not plenty of room")
 	require.NoError(t, p.Close())
 	require.NoError(t, plain.Close())
-	require.Equal(t, int(others), c.Bytes())
+	require.Equal(t, 3*int(others), c.Bytes())
 }
 
 // Damage fails who reads it, is left out afterwards, and is so of what was kept
