@@ -38,6 +38,7 @@ type family struct {
 	kind   familyKind
 	labels map[string][]string // values by label
 	brief  bool                // is over soon: few values of it are met at the edges
+	merges bool                // one is over when the next begins: they have values at few times both
 }
 
 type familyKind int
@@ -284,6 +285,7 @@ func (g *dataMaker) churn() {
 		g.add(ls, start, start+20*minute, 30_000, 0, 0.02, g.counts(float64(g.IntN(50)), 10, 1, 0))
 	}
 	g.declare(counter, "pod_ticks_total")
+	g.out.families[len(g.out.families)-1].merges = true
 }
 
 // targets makes series that end with a mark, and come back.

@@ -238,6 +238,9 @@ func (g *grammar) matching(left, right node, set bool) string {
 	if left.of.brief || right.of.brief {
 		return "" // see grid
 	}
+	if left.of.merges || right.of.merges {
+		g.loose |= mergedValues
+	}
 	var shared []string
 	for _, l := range slices.Sorted(maps.Keys(left.of.labels)) {
 		if len(right.of.labels[l]) > 0 && l != "Größe" {

@@ -57,11 +57,24 @@ func TestDiffers(t *testing.T) {
 	f(false, anyOrder, b, `{"metric":{"x":"2"},"values":[[2,"0.5"]]}`)
 	f(false, anyOrder, b, `{"metric":{"x":"3"},"values":[[1,"0.5"]]}`)
 
+	three := func(x, y, z string) string {
+		return `{"metric":{"x":"1"},"values":[[1,"` + x + `"],[2,"` + y + `"],[3,"` + z + `"]]}`
+	}
+	f(true, mergedValues, three("1", "2", "3"), three("1", "9", "8"))
+	f(false, mergedValues, three("1", "2", "3"), three("7", "9", "8"))
+	f(false, mergedValues|anyOrder, b, `{"metric":{"x":"2"},"values":[[2,"0.5"]]}`)
+	f(false, mergedValues, a+","+b, b+","+a)
+	f(false, anyOrder, three("1", "2", "3"), three("1", "9", "3"))
+
 	text := func(status int, s string) answer { return answer{Status: status, Body: s} }
 	require.NotEmpty(t, differs(anyOrder, text(422, "a"), text(422, "b")))
 	require.NotEmpty(t, differs(anyOrder, text(422, "a"), text(400, "a")))
 	require.Empty(t, differs(0, text(422, "duplicate time series on the left side of + : x"), text(422, "duplicate time series on the left side of + : y")))
 	require.NotEmpty(t, differs(0, text(422, "duplicate time series on the left side of + : x"), text(422, "other")))
+	counted := func(labels string) answer { return text(422, `a by(x) count_values("y", m) without(`+labels+`)`) }
+	require.Empty(t, differs(0, counted("x"), counted("x,y")))
+	require.NotEmpty(t, differs(0, counted("x"), text(422, "count_values")))
+	require.NotEmpty(t, differs(0, text(422, "a by(x)"), text(422, "a by()")))
 	require.Empty(t, differs(tornText, text(200, "a"), text(200, "b")))
 	require.NotEmpty(t, differs(tornText, text(422, "a"), text(422, "b")))
 }
