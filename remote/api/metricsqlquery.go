@@ -284,6 +284,7 @@ func (s *sink) writeValues(values []float64) {
 				continue
 			}
 			buf = append(appendVMNumber(buf, v), `"],`...)
+			buf = slices.Grow(buf, (len(some)-i)*maxPointBytes) // a number may be 300 digits long
 		}
 		s.buf = buf
 		first += len(some)
