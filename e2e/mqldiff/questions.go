@@ -46,6 +46,9 @@ func (s *source) next() question {
 // they have, default and or take the first value.
 var arbitraryOfSeveral = regexp.MustCompile(`(?i)limitk| default | or `)
 
+// renames are functions that may give several series the same labels.
+var renames = regexp.MustCompile(`(?i)label_|count_values`)
+
 func (s *source) question() (question, *grammar) {
 	q := question{Endpoint: "query_range", Params: url.Values{}}
 	g := &grammar{Rand: s.Rand, data: s.data}
@@ -87,6 +90,9 @@ func (s *source) question() (question, *grammar) {
 	}
 	if g.chance(3) {
 		q.Params.Set("extra_filters[]", pick(g, `{job=~"api|db"}`, `{instance="10.0.0.1:9100"}`, `{job="api" or dc="west"}`))
+	}
+	if renames.MatchString(n.text) {
+		g.loose |= mergedValues
 	}
 	q.Loose = g.loose
 	return q, g

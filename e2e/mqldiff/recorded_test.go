@@ -71,6 +71,9 @@ func TestDiffers(t *testing.T) {
 	require.NotEmpty(t, differs(anyOrder, text(422, "a"), text(400, "a")))
 	require.Empty(t, differs(0, text(422, "duplicate time series on the left side of + : x"), text(422, "duplicate time series on the left side of + : y")))
 	require.NotEmpty(t, differs(0, text(422, "duplicate time series on the left side of + : x"), text(422, "other")))
+	require.Empty(t, differs(mergedValues, text(422, "duplicate time series on the left side of + : x"), text(200, "a")))
+	require.NotEmpty(t, differs(anyOrder, text(422, "duplicate time series on the left side of + : x"), text(200, "a")))
+	require.NotEmpty(t, differs(mergedValues, text(422, "other"), text(200, "a")))
 	counted := func(labels string) answer { return text(422, `a by(x) count_values("y", m) without(`+labels+`)`) }
 	require.Empty(t, differs(0, counted("x"), counted("x,y")))
 	require.NotEmpty(t, differs(0, counted("x"), text(422, "count_values")))
