@@ -9,11 +9,12 @@ type Narrow = block.Narrow
 const NarrowZone = block.ZoneBytes
 
 // AppendNarrow appends to dst the samples of series i inside [mint, maxt], those that
-// Read has without staleness markers, as they are kept decoded since they were read
-// before. They are shared and not to be changed. ok is false if not all are kept in that
-// form: then Read has them, and dst may have been appended to.
+// Read has without staleness markers, as they are kept decoded, from now on if there is
+// room. They are shared and not to be changed. ok is false if not all are kept in that
+// form, or could not be read: then Read has them or tells why not, and dst may have been
+// appended to.
 //
-// Cost: some hundred nanoseconds, hardly any for a sample.
+// Cost: some hundred nanoseconds, hardly any for a sample that is kept.
 func (v *View) AppendNarrow(i int, mint, maxt int64, dst []Narrow) (out []Narrow, ok bool) {
 	mint, maxt = max(mint, v.mint), min(maxt, v.maxt)
 	if mint > maxt || v.Err() != nil {

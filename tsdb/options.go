@@ -64,9 +64,10 @@ type Options struct {
 	// files, of which statistics use little, up to twice as much is in memory.
 	BlockCacheBytes int64
 
-	// SampleCacheBytes bounds the memory of samples, decoded, that are asked for again
-	// and again, 16 MiB if 0; negative switches that off: stretches of blocks for short
-	// reads, whole blocks for long ones (see View.AppendNarrow).
+	// SampleCacheBytes bounds the memory of samples that are kept decoded, 16 MiB if 0;
+	// negative switches that off: stretches of blocks for short reads, whole blocks for
+	// long ones and while there is room. What is asked for once is kept while there is
+	// room, too (see View.AppendNarrow).
 	SampleCacheBytes int64
 
 	// FailOnDamage makes every read fail that meets a damaged block. Otherwise

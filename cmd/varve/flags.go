@@ -149,7 +149,7 @@ func (f *flags) addCaches(app *kingpin.Application) (finish func()) {
 		{"storage.index-cache-size", "Memory in which look-ups in the indexes of parts are kept; 0 keeps none.", "64MiB"},
 		{"storage.label-cache-size", "Memory in which label sets that queries asked for are kept; 0 keeps none.", "32MiB"},
 		{"storage.block-cache-size", "Memory in which stored blocks, compressed, that queries read again and again are kept; 0 keeps none.", "16MiB"},
-		{"storage.sample-cache-size", "Memory in which samples, decoded, that are asked for again and again are kept, whole blocks of them for long reads; 0 keeps none.", "16MiB"},
+		{"storage.sample-cache-size", "Memory in which samples are kept decoded for queries, whole blocks of them for long reads or while there is room; those that are asked for once only while there is room. 0 keeps none.", "16MiB"},
 	} {
 		app.Flag(c.name, c.help).Default(c.size).SetValue(&bytesValue{c.name, sizes[i]})
 	}

@@ -34,6 +34,10 @@ func inMetricsQL(prefix string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(context.WithValue(r.Context(), dialectKey{}, MetricsQL))
 		u := *r.URL
+		if u.RawPath != "" && !strings.HasPrefix(u.RawPath, prefix) {
+			http.NotFound(w, r)
+			return
+		}
 		r.URL = &u
 		u.Path, u.RawPath = strings.TrimPrefix(u.Path, prefix), strings.TrimPrefix(u.RawPath, prefix)
 		h.ServeHTTP(w, r)

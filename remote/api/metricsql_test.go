@@ -78,6 +78,7 @@ func TestDialects(t *testing.T) {
 	require.Contains(t, ask(h, "GET", "/api/v1/query?query=or1&dialect=logql"), `a dialect is promql or metricsql, got \"logql\"`)
 	require.Equal(t, http.StatusMethodNotAllowed, do(h, "DELETE", "/metricsql/api/v1/query").Code)
 	require.Equal(t, http.StatusNotFound, do(h, "GET", "/metricsql/api/v1/nothing").Code)
+	require.Equal(t, http.StatusNotFound, do(h, "GET", "/metricsq%6C/api/v1/query?query=or1").Code)
 
 	h = withCanned(t, c, func(o *Options) { o.Dialect = MetricsQL })
 	require.Equal(t, "metricsql", ask(h, "GET", "/api/v1/query?query=or1"))

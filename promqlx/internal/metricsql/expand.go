@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // The parser writes the templates of WITH out before anybody can stop it, and a text
@@ -43,12 +44,26 @@ var parsedDefaults = sync.OnceValue(func() []*template {
 // quoted with backslashes.
 func mayExpand(text string) bool {
 	text = strings.ToLower(text)
-	for _, s := range []string{`\`, "with", "ru", "ttf", "range_median", "alias"} {
-		if strings.Contains(text, s) {
-			return true
+	if strings.Contains(text, `\`) {
+		return true
+	}
+	for i := range text {
+		if i > 0 && isNameByte(text[i-1]) && !strings.ContainsRune(".:0123456789", rune(text[i-1])) {
+			continue // within a name that began before, not behind a number
+		}
+		rest := text[i:]
+		for _, name := range []string{"with", "ru", "ttf", "range_median", "alias"} {
+			if n := len(name); strings.HasPrefix(rest, name) && (n == len(rest) || !isNameByte(rest[n])) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// isNameByte tells whether a byte may be within a name.
+func isNameByte(c byte) bool {
+	return c >= utf8.RuneSelf || c == '_' || c == ':' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z'
 }
 
 // checkExpansion returns an error if a query gets too long when its templates are

@@ -75,13 +75,17 @@ func valuesOf(text string) (spans []span, ok bool) {
 	return spans, true
 }
 
-// filterBefore tells whether a text ends with the operator of a filter.
+// filterBefore tells whether a text ends with the operator of a filter, but for those of
+// a metric's name: what reads like a number or a word of the language the parser takes
+// for one when it writes an expression out and reads it again.
 func filterBefore(text string) (regexp, ok bool) {
 	text = strings.TrimRight(text, " \t\n\v\f\r")
 	if before, ok := strings.CutSuffix(text, "~"); ok {
 		return true, strings.HasSuffix(before, "=") || strings.HasSuffix(before, "!")
 	}
-	return false, strings.HasSuffix(text, "=")
+	label, ok := strings.CutSuffix(text, "=")
+	label = strings.TrimRight(strings.TrimSuffix(label, "!"), " \t\n\v\f\r")
+	return false, ok && !strings.HasSuffix(label, "__name__")
 }
 
 // endsFilter tells whether a filter may end in front of a text.
@@ -165,6 +169,9 @@ func (f *filler) exprs(list []mql.Expr) []mql.Expr {
 
 func (f *filler) metric(e *mql.MetricExpr) *mql.MetricExpr {
 	c := *e
+	if e.LabelFilterss == nil {
+		return &c
+	}
 	c.LabelFilterss = make([][]mql.LabelFilter, len(e.LabelFilterss))
 	for i, set := range e.LabelFilterss {
 		own := slices.Clone(set)

@@ -48,12 +48,16 @@ func TestCut(t *testing.T) {
 	f(`m{a="%aa%"}`, `m{a="b"}`, "b")
 	f(`m{a="%ab%",c=~'%aa%' or d!~ "%ab%" } - {e != "%ab%"}`, `m{a="y",c=~'x|z.*' or d!~ "y" } - {e != "y"}`, "x|z.*", "y")
 	f(`max(max_over_time(cpu{hostname=~'%aa%'}[1m])) by (__name__)`, `max(max_over_time(cpu{hostname=~'host_1|host_22'}[1m])) by (__name__)`, "host_1|host_22")
-	f(`{__name__="%aa%"}[5m:1m] offset 1h @ end()`, `{__name__="m"}[5m:1m] offset 1h @ end()`, "m")
+	f(`{__name__=~"%aa%"}[5m:1m] offset 1h @ end()`, `{__name__=~"m"}[5m:1m] offset 1h @ end()`, "m")
+	f(`m{a="%aa%"} + {}`, `m{a="b"} + {}`, "b")
+	f(`sum(m{a="%aa%"}) without (running)`, `sum(m{a="inf"}) without (running)`, "inf")
 	f(`m{a=~"%aa%"}`, `m{a=~"(x|y)+[0-9]{3}"}`, "(x|y)+[0-9]{3}")
 
 	for _, text := range []string{
 		"m", `m{a=""}`, `m{a="\x41"}`, `m{a="b",c=~""}`, `m{"b"}`, `m{a="b"+"c"}`, `m{a="é"}`, "m{a=\"b\nc\"}", `"a" == "b"`, `label_set(m{a="b"}, "c", "d")`,
 		`m{a=~"("}`, `m{a=~"x**"}`, `WITH (x = {a="b"}) m{x}`, `ru(m{a="b"}, 1)`, `m{a="b"} # {c="d"}`, `m{a\="b"}`, `m{a="it's"}`, "m{a=`b'`}",
+		// What the parser reads as something else when it reads its own text.
+		`{__name__="inf"} + m{a="b"}`, `{__name__ != "sum"} default m{a="b"}`, `m{a="b"} + {__name__="on"}[5m]`,
 		`m{a="` + strings.Repeat("x", 5000) + `"}`,
 	} {
 		_, _, ok := metricsql.Cut(text)
@@ -82,7 +86,7 @@ func TestShapesOfRandomTexts(t *testing.T) {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	value := func() string {
 		q := pick(`"`, `'`, "`")
-		return q + pick("a", "b", "x|y", ".*", ".+", "", "a.b", "%aa%", "(a|b)c", "m", "host_1|host_2", "[", `a\.b`, "é") + q
+		return q + pick("a", "b", "x|y", ".*", ".+", "", "a.b", "%aa%", "(a|b)c", "m", "host_1|host_2", "[", `a\.b`, "é", "inf", "sum", "on", "NaN") + q
 	}
 	filters := func() string {
 		var b strings.Builder
@@ -92,7 +96,7 @@ func TestShapesOfRandomTexts(t *testing.T) {
 			}
 			b.WriteString(pick("a", "b", "__name__", "c") + pick("=", "!=", "=~", "!~", " = ", "=~ ") + value())
 		}
-		return pick("m", "", "n.o") + "{" + b.String() + "}"
+		return pick("m", "", "n.o", "{} + m") + "{" + b.String() + "}"
 	}
 	var expr func(depth int) string
 	expr = func(depth int) string {

@@ -2,6 +2,7 @@ package part
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/varvedb/varve/tsdb/internal/b1"
 	"github.com/varvedb/varve/tsdb/internal/block"
@@ -170,7 +171,8 @@ func (r *reader) keepBlock(read int) bool {
 	if _, decimal := r.block.Decimal(); !decimal || h.Exceptions > 0 || 2*read < h.Count && !c.roomy() {
 		return false
 	}
-	if uint64(h.Max)-uint64(h.Min) > math.MaxUint32 { // known before anything is decoded for nothing
+	// Known before anything is decoded for nothing:
+	if span := uint64(h.Max) - uint64(h.Min); span > math.MaxUint32 || !c.fits(miniOverhead+h.Count*((bits.Len64(span)+7)/8)) {
 		return false
 	}
 	if !c.wants(miniKey{r.g, r.page.begin, r.row, wholeBlock}) {
@@ -181,8 +183,7 @@ func (r *reader) keepBlock(read int) bool {
 		return false
 	}
 	m.findZones()
-	c.keep(r.page, m)
-	return true
+	return c.keep(r.page, m)
 }
 
 // wholeBlock is the number of the mini that is all of a block.

@@ -93,11 +93,15 @@ func (c *Minis) wants(key miniKey) bool {
 	return c.bytes.Load() < c.limit*15/16 || c.late.Add(1)%keepOneOf == 0
 }
 
-// keep keeps a mini of a page, which must not be changed from now on.
-func (c *Minis) keep(page *groupPage, m *mini) {
+// fits tells whether a mini of so many bytes is not too large to be kept.
+func (c *Minis) fits(bytes int) bool { return int64(bytes)+miniRowsBytes <= c.limit/16 }
+
+// keep keeps a mini of a page, which must not be changed from now on, unless it is too
+// large. It returns whether what it has is kept.
+func (c *Minis) keep(page *groupPage, m *mini) bool {
 	m.bytes = int64(m.size())
-	if m.bytes+miniRowsBytes > c.limit/16 {
-		return
+	if !c.fits(m.size()) {
+		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +111,7 @@ func (c *Minis) keep(page *groupPage, m *mini) {
 	}
 	for _, x := range page.decoded(m.row) {
 		if x.first <= m.first && m.first+m.count <= x.first+x.count {
-			return
+			return true
 		}
 		if x.first < m.first+m.count && m.first < x.first+x.count {
 			c.dropLocked(x)
@@ -127,6 +131,7 @@ func (c *Minis) keep(page *groupPage, m *mini) {
 		c.mu.next = 0
 	}
 	c.mu.ring = append(c.mu.ring, m)
+	return true
 }
 
 // makeRoomLocked drops what was not read for longest until so many bytes fit.

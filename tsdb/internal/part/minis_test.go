@@ -224,6 +224,23 @@ func TestMinisOfFirstReading(t *testing.T) {
 	require.Equal(t, 3*int(others), c.Bytes())
 }
 
+// Where a block is too large for the cache, short reads of it are kept.
+func TestMinisOfSmallCache(t *testing.T) {
+	fs := vfs.NewMem()
+	writePart(t, fs, "a", WriterOptions{}, tsbs(1, 8000))
+	p, c := openPart(t, fs, "a"), NewMinis(64<<10)
+	p.UseMinis(c)
+	for range 3 {
+		_, ok := p.AppendNarrow(0, dayStart+1000*10_000, dayStart+1010*10_000, false, nil)
+		require.True(t, ok)
+		require.Positive(t, c.Bytes())
+		require.Less(t, c.Bytes(), 1000+int(miniRowsBytes))
+	}
+	_, ok := p.AppendNarrow(0, dayStart, dayStart+7000*10_000, false, nil)
+	require.False(t, ok)
+	require.NoError(t, p.Close())
+}
+
 // Damage fails who reads it, is left out afterwards, and is so of what was kept
 // before it was found.
 func TestMinisDamage(t *testing.T) {
