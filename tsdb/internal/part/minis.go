@@ -11,7 +11,7 @@ import (
 )
 
 // Minis keeps minis, which are stretches of the floats of a series, decoded, or whole
-// blocks of them, that are asked for again and again, of any number of parts, up to a
+// blocks of them, for reads to come, of any number of parts, up to a
 // number of bytes. They are found in their page without a lock, header and payload of
 // the block untouched. One is kept from its first reading on while there is plenty of
 // room, else from the second; of those that come when there is no room only some are,
