@@ -2,6 +2,7 @@ package remote
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -53,6 +54,7 @@ type Options struct {
 type Door struct {
 	opts      Options
 	mux       *http.ServeMux
+	queries   map[string]http.Handler // by their whole path, past the mux
 	store     *lateStore
 	protocols atomic.Pointer[http.ServeMux] // nil until Open
 }
@@ -103,6 +105,8 @@ func New(opts Options) (*Door, error) {
 	}
 	a.Register(d.mux, "")
 	a.Register(d.mux, prometheusPrefix)
+	d.queries = a.Queries("")
+	maps.Copy(d.queries, a.Queries(prometheusPrefix))
 	protocol := meter.instrument("protocol", http.HandlerFunc(d.protocol))
 	for _, path := range protocolPaths {
 		for _, p := range []string{path, strings.TrimSuffix(path, "/")} { // else the mux redirects
@@ -137,7 +141,13 @@ func (d *Door) Open(db *tsdb.DB) {
 func (d *Door) ready() bool { return d.protocols.Load() != nil }
 
 // ServeHTTP serves one request.
-func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.mux.ServeHTTP(w, r) }
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h := d.queries[r.URL.Path]; h != nil && (r.Method == http.MethodGet || r.Method == http.MethodPost) && r.URL.RawPath == "" {
+		h.ServeHTTP(w, r)
+		return
+	}
+	d.mux.ServeHTTP(w, r)
+}
 
 // prometheusPrefix is where VictoriaMetrics serves its Prometheus API too.
 const prometheusPrefix = "/prometheus"

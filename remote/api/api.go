@@ -25,6 +25,7 @@ type API struct {
 	cors     *regexp.Regexp
 	compress func(http.Handler) http.HandlerFunc
 	routes   map[string]*route
+	queries  map[string]http.Handler // in MetricsQL, by path below apiPath
 	sinks    sinkPool
 	now      func() time.Time
 	start    time.Time
@@ -37,9 +38,9 @@ func New(opts Options) (*API, error) {
 	}
 	a := &API{
 		opts:   opts.withDefaults(),
-		routes: map[string]*route{},
-		now:    time.Now,
-		start:  time.Now().UTC(),
+		routes: map[string]*route{}, queries: map[string]http.Handler{},
+		now:   time.Now,
+		start: time.Now().UTC(),
 	}
 	var err error
 	if a.cors, err = opts.corsOrigin(); err != nil {
@@ -67,6 +68,19 @@ func (a *API) Register(mux *http.ServeMux, prefix string) {
 			mount(path, r)
 		}
 	}
+}
+
+// Queries returns what answers queries by GET or POST, by its whole path, as Register
+// mounts it: who asks it does without a mux and without copies of the request, which take
+// a tenth of the time of a small query.
+func (a *API) Queries(prefix string) map[string]http.Handler {
+	prefix = strings.TrimSuffix(prefix, "/")
+	m := map[string]http.Handler{}
+	for path, h := range a.queries {
+		m[prefix+apiPath+path] = a.routes[apiPath+path]
+		m[prefix+metricsQLPrefix+apiPath+path] = h
+	}
+	return m
 }
 
 // Handle adds an endpoint of another room, such as remote write, under

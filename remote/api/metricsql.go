@@ -44,9 +44,8 @@ func inMetricsQL(prefix string, h http.Handler) http.Handler {
 	})
 }
 
-// dialect is the one that the argument dialect names, else the path, else the
-// server's.
-func (a *API) dialect(r *http.Request) (Dialect, error) {
+// dialect is the one that the argument dialect names, else the path, else another.
+func dialect(r *http.Request, other Dialect) (Dialect, error) {
 	switch d := Dialect(r.Form.Get("dialect")); d {
 	case PromQL, MetricsQL:
 		return d, nil
@@ -57,7 +56,7 @@ func (a *API) dialect(r *http.Request) (Dialect, error) {
 	if d, ok := r.Context().Value(dialectKey{}).(Dialect); ok {
 		return d, nil
 	}
-	return a.opts.Dialect, nil
+	return other, nil
 }
 
 // vmHandler answers a request whose form has been parsed as VictoriaMetrics does.
@@ -79,10 +78,11 @@ type vmResult struct {
 
 func vmError(err error) vmResult { return vmResult{err: err} }
 
-// inDialects makes an http.Handler of the handlers of both dialects.
-func (a *API) inDialects(promQL handler, metricsQL vmHandler) http.Handler {
+// inDialects makes an http.Handler of the handlers of both dialects, for one of them
+// where the request does not say.
+func (a *API) inDialects(promQL handler, metricsQL vmHandler, other Dialect) http.Handler {
 	return a.formed(func(w http.ResponseWriter, r *http.Request) {
-		switch d, err := a.dialect(r); {
+		switch d, err := dialect(r, other); {
 		case err != nil:
 			a.respondError(w, r, invalidParam(err, "dialect").err)
 		case d == MetricsQL:

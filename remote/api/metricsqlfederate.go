@@ -20,7 +20,7 @@ func (a *API) federateEither(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("error parsing form values: %s", err), http.StatusBadRequest)
 		return
 	}
-	switch d, err := a.dialect(r); {
+	switch d, err := dialect(r, a.opts.Dialect); {
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadRequest)
 	case d == MetricsQL:

@@ -27,7 +27,7 @@ func maxTime() time.Time { return time.Unix(maxUnix, 999999999).UTC() }
 // parseForm fills r.Form from the query and, for POST and PUT, from a form body
 // of at most limit bytes.
 func parseForm(w http.ResponseWriter, r *http.Request, limit int64) error {
-	if r.Body != nil {
+	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
 	}
 	if err := r.ParseForm(); err != nil {

@@ -34,11 +34,15 @@ func (a *API) addRoutes() {
 	}
 
 	both := func(path string, f handler, m vmHandler, methods ...string) {
-		a.add(apiPath+path, a.whenReady(a.inDialects(f, m)), methods...)
+		a.add(apiPath+path, a.whenReady(a.inDialects(f, m, a.opts.Dialect)), methods...)
+	}
+	query := func(path string, f handler, m vmHandler) {
+		both(path, f, m, get, post)
+		a.queries[path] = a.opts.Instrument(apiPath+path, a.whenReady(a.inDialects(f, m, MetricsQL)))
 	}
 
-	both("/query", a.query, a.vmQuery, get, post)
-	both("/query_range", a.queryRange, a.vmQueryRange, get, post)
+	query("/query", a.query, a.vmQuery)
+	query("/query_range", a.queryRange, a.vmQueryRange)
 	v1("/query_exemplars", a.queryExemplars, get, post)
 	v1("/format_query", a.formatQuery, get, post)
 	v1("/parse_query", a.parseQuery, get, post)
