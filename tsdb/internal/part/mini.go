@@ -2,6 +2,7 @@ package part
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"sort"
 	"sync/atomic"
@@ -113,6 +114,19 @@ type narrow struct {
 	b     []byte
 }
 
+// narrowBytes returns v as a column of bytes above low; ok is false if they are none, or
+// all the same.
+func narrowBytes(v []int64, low int64) (n narrow, ok bool) {
+	n = narrow{low: low, width: 1, b: make([]byte, len(v))}
+	all := uint64(0)
+	for i, x := range v {
+		above := uint64(x) - uint64(low)
+		all |= above
+		n.b[i] = byte(above)
+	}
+	return n, all > 0 && all <= math.MaxUint8
+}
+
 // newNarrow returns v, which is not empty, as one.
 func newNarrow(v []int64) narrow {
 	low, high := extremes(v)
@@ -121,11 +135,7 @@ func newNarrow(v []int64) narrow {
 	case width == 0:
 		return n
 	case width <= 8:
-		n.width = 1
-		n.b = make([]byte, len(v))
-		for i, x := range v {
-			n.b[i] = byte(x - low)
-		}
+		n, _ = narrowBytes(v, low)
 		return n
 	case width <= 16:
 		n.width = 2

@@ -222,7 +222,14 @@ func (r *reader) mini(from, to int) *mini {
 	if r.block.Ints64(v, from) != nil {
 		return nil
 	}
-	m.scale, m.values = scale, newNarrow(v)
+	m.scale = scale
+	if n == h.Count && uint64(h.Max)-uint64(h.Min) <= math.MaxUint8 { // as the header says
+		var ok bool
+		if m.values, ok = narrowBytes(v, h.Min); ok {
+			return m
+		}
+	}
+	m.values = newNarrow(v)
 	return m
 }
 

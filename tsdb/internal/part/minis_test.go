@@ -304,7 +304,13 @@ func TestNarrow(t *testing.T) {
 				v[i] = -9
 			}
 		}
+		if b, ok := narrowBytes(v, v[0]-3); ok {
+			for i := range v {
+				require.Equal(t, v[i], b.at(i))
+			}
+		}
 		n := newNarrow(v)
+		require.Equal(t, slices.Min(v), n.low)
 		got := make([]int64, 100)
 		for i := range v {
 			require.Equal(t, v[i], n.at(i))
