@@ -97,6 +97,9 @@ type QueryInfo struct {
 // QueryRanks are the last queries by what they took.
 type QueryRanks = top.Ranks
 
+// RankedQueries is how many queries there are ranks of.
+const RankedQueries = top.DefaultQueries
+
 // QueryRank is a row of them: the queries of one text and range.
 type QueryRank = top.Row
 

@@ -113,6 +113,7 @@ func TestVMStatus(t *testing.T) {
 	var top struct{ TopN, MaxLifetime string }
 	require.NoError(t, json.Unmarshal([]byte(get("status/top_queries?topN=3")), &top))
 	require.Equal(t, "3", top.TopN)
+	require.Contains(t, get("status/top_queries"), `"search.queryStats.lastQueriesCount":20000,"search.queryStats.minQueryDuration":"0s","search.queryStats.minQueryMemoryUsage":"0",`)
 	require.Regexp(t, `"statsCollectedRecordsTotal":2,"records":\[\{"metricName":"or1","queryRequestsCount":1\},\{"metricName":"p13","queryRequestsCount":1\}\]\}$`,
 		get("status/metric_names_stats?match_pattern=or1|p13"))
 	require.Contains(t, get("status/metric_names_stats?match_pattern=or1|p12&le=0"), `"records":[{"metricName":"p12","queryRequestsCount":0}]`)

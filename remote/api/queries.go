@@ -86,9 +86,13 @@ func (a *API) topQueries(r *http.Request) result {
 	seconds := func(d time.Duration) *float64 { s := d.Seconds(); return &s }
 	return answer(map[string]any{
 		"topN": strconv.Itoa(n), "maxLifetime": maxAge.String(),
-		"topByCount":          rows(ranks.ByCount, func(promqlx.QueryRank, *topQuery) {}),
-		"topByAvgDuration":    rows(ranks.ByAvgDuration, func(r promqlx.QueryRank, row *topQuery) { row.AvgDuration = seconds(r.AvgDuration()) }),
-		"topBySumDuration":    rows(ranks.BySumDuration, func(r promqlx.QueryRank, row *topQuery) { row.SumDuration = seconds(r.Duration) }),
-		"topByAvgMemoryUsage": rows(ranks.ByAvgMemory, func(r promqlx.QueryRank, row *topQuery) { m := r.AvgMemory(); row.AvgMemory = &m }),
+		// As VictoriaMetrics tells its flags: there is no least time or memory.
+		"search.queryStats.lastQueriesCount":    promqlx.RankedQueries,
+		"search.queryStats.minQueryDuration":    "0s",
+		"search.queryStats.minQueryMemoryUsage": "0",
+		"topByCount":                            rows(ranks.ByCount, func(promqlx.QueryRank, *topQuery) {}),
+		"topByAvgDuration":                      rows(ranks.ByAvgDuration, func(r promqlx.QueryRank, row *topQuery) { row.AvgDuration = seconds(r.AvgDuration()) }),
+		"topBySumDuration":                      rows(ranks.BySumDuration, func(r promqlx.QueryRank, row *topQuery) { row.SumDuration = seconds(r.Duration) }),
+		"topByAvgMemoryUsage":                   rows(ranks.ByAvgMemory, func(r promqlx.QueryRank, row *topQuery) { m := r.AvgMemory(); row.AvgMemory = &m }),
 	})
 }
