@@ -76,6 +76,14 @@ func (q *query) windows(ctx context.Context, n *plan.Rollup, g scope) (*windows,
 		}
 		return nil
 	})
+	if err != nil && n.Subquery != nil { // which is evaluated before
+		below, count, failed := q.below(g, subGrid(n.Subquery, g.Grid), stats.SubqueryConsumer{})
+		if failed != nil {
+			return nil, failed
+		}
+		defer count()
+		return nil, q.firstError(ctx, n.Subquery.Child, below, err)
+	}
 	if err != nil {
 		return nil, err
 	}

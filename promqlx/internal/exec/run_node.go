@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/promql/parser/posrange"
@@ -200,11 +201,25 @@ func (q *query) arguments(ctx context.Context, n *plan.Call, c *prepared, g scop
 			err = q.run(ctx, a, g, t.add)
 			c.args[i], c.kept = t.rows, append(c.kept, t)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			continue
 		}
+		if c.Each != nil && slices.Index(n.Args[:i], vectorOf(n)) >= 0 {
+			return q.firstError(ctx, vectorOf(n), g, err)
+		}
+		return err
 	}
 	return nil
+}
+
+// firstError returns what fails first when arguments are evaluated in their order: a vector
+// that stands before the argument that failed with an error, but whose rows are taken one
+// by one after it, is evaluated only now.
+func (q *query) firstError(ctx context.Context, before plan.Node, g scope, err error) error {
+	if first := q.run(ctx, before, g, func(*row.Row) error { return nil }); first != nil {
+		return first
+	}
+	return err
 }
 
 func positions(ps []plan.Pos) []posrange.PositionRange {
@@ -366,6 +381,9 @@ func (q *query) binary(ctx context.Context, n *plan.Binary, g scope, emit func(*
 		vals, err = q.scalar(ctx, number, g)
 		return err
 	})
+	if err != nil && !left {
+		return q.firstError(ctx, vector, g, err)
+	}
 	if err != nil {
 		return err
 	}
