@@ -204,7 +204,7 @@ func (q *query) arguments(ctx context.Context, n *plan.Call, c *prepared, g scop
 		if err == nil {
 			continue
 		}
-		if c.Each != nil && slices.Index(n.Args[:i], vectorOf(n)) >= 0 {
+		if c.Each != nil && slices.Contains(n.Args[:i], vectorOf(n)) {
 			return q.firstError(ctx, vectorOf(n), g, err)
 		}
 		return err

@@ -79,18 +79,18 @@ func valuesOf(text string) (spans []span, ok bool) {
 // a metric's name: what reads like a number or a word of the language the parser takes
 // for one when it writes an expression out and reads it again.
 func filterBefore(text string) (regexp, ok bool) {
-	text = strings.TrimRight(text, " \t\n\v\f\r")
+	text = strings.TrimRight(text, spaces)
 	if before, ok := strings.CutSuffix(text, "~"); ok {
 		return true, strings.HasSuffix(before, "=") || strings.HasSuffix(before, "!")
 	}
 	label, ok := strings.CutSuffix(text, "=")
-	label = strings.TrimRight(strings.TrimSuffix(label, "!"), " \t\n\v\f\r")
+	label = strings.TrimRight(strings.TrimSuffix(label, "!"), spaces)
 	return false, ok && !strings.HasSuffix(label, "__name__")
 }
 
 // endsFilter tells whether a filter may end in front of a text.
 func endsFilter(text string) bool {
-	text = strings.TrimLeft(text, " \t\n\v\f\r")
+	text = strings.TrimLeft(text, spaces)
 	return text != "" && (text[0] == ',' || text[0] == '}' || text[0]|0x20 == 'o')
 }
 

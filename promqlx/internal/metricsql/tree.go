@@ -52,9 +52,12 @@ type treeParser struct {
 	ok    bool
 }
 
+// spaces are what may stand between tokens.
+const spaces = " \t\n\v\f\r"
+
 // next goes to the next token.
 func (p *treeParser) next() {
-	for p.rest = strings.TrimLeft(p.rest, " \t\n\v\f\r"); strings.HasPrefix(p.rest, "#"); p.rest = strings.TrimLeft(p.rest, " \t\n\v\f\r") {
+	for p.rest = strings.TrimLeft(p.rest, spaces); strings.HasPrefix(p.rest, "#"); p.rest = strings.TrimLeft(p.rest, spaces) {
 		_, p.rest, _ = strings.Cut(p.rest, "\n")
 	}
 	n := p.tokenLen()
